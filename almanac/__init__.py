@@ -1,0 +1,3 @@
+"""How Almanac is put together and entered."""
+
+__version__ = "0.1.0"

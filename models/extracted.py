@@ -1,0 +1,42 @@
+"""What a page turned out to say: the value that crosses the jail's border as JSON."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from models.blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """A page as typed blocks, with what it says about itself. Every address is absolute and http(s)."""
+
+    blocks: tuple[Block, ...]
+    title: str
+    extractor: str  # which way of extracting won
+    author: str | None = None
+    published_at: datetime | None = None
+    language: str | None = None
+    canonical_url: str | None = None
+    feeds: tuple[str, ...] = ()  # feeds that the page announces
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "blocks": [block.to_json() for block in self.blocks],
+            "title": self.title,
+            "extractor": self.extractor,
+            "author": self.author,
+            "published_at": self.published_at.isoformat() if self.published_at else None,
+            "language": self.language,
+            "canonical_url": self.canonical_url,
+            "feeds": list(self.feeds),
+        }
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Extracted":
+        published = stored["published_at"]
+        return cls(**stored | {
+            "blocks": tuple(Block.from_json(block) for block in stored["blocks"]),
+            "published_at": datetime.fromisoformat(published) if published else None,
+            "feeds": tuple(stored["feeds"]),
+        })

@@ -1,0 +1,57 @@
+"""The named states of the records; the database holds the same names as CHECK constraints."""
+
+from enum import StrEnum
+
+
+class SourceKind(StrEnum):
+    """How a source is polled; each has one file in ``tasks/discover``."""
+
+    FEED = "feed"
+    PAGE = "page"
+    URL = "url"
+    DOCUMENTATION = "documentation"
+
+
+class PollOutcome(StrEnum):
+    """What one look at a source came to."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    SUSPECT = "suspect"
+    FAILED = "failed"
+
+
+class DocumentState(StrEnum):
+    """A document's life: ``discovered → read → indexed`` and the side exits, each with a reason."""
+
+    DISCOVERED = "discovered"
+    READ = "read"
+    INDEXED = "indexed"
+    WAITING = "waiting"
+    NEEDS_BROWSER = "needs_browser"
+    REJECTED = "rejected"
+    DUPLICATE = "duplicate"
+    QUARANTINED = "quarantined"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    REMOVED = "removed"
+
+
+class ChunkState(StrEnum):
+    """Where a chunk stands between PostgreSQL and the index.
+
+    ``pending`` is written here but not yet there; ``live`` may answer; ``retiring`` answers no more
+    but is still there; ``retired`` is gone from the index and kept as history.
+    """
+
+    PENDING = "pending"
+    LIVE = "live"
+    RETIRING = "retiring"
+    RETIRED = "retired"
+
+
+class ReadingMode(StrEnum):
+    """Whether a source's items are all read, or only those that interest the owner."""
+
+    EVERYTHING = "everything"
+    INTERESTING = "interesting"

@@ -1,0 +1,130 @@
+"""The outside, in our words. Stages take these as arguments; wiring names the adapters."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Shape (n, dimensions), unit length."""
+
+
+class Wanted(StrEnum):
+    """What an address is expected to hold; decides the content types and the size let through."""
+
+    PAGE = "page"
+    FEED = "feed"
+    ANY = "any"  # either: an address that nobody has looked at yet
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """What a server said of a body, to be sent back exactly as received (RFC 9110 §13)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer of status 200 (or 304 to validators: ``not_modified`` and an empty body)."""
+
+    url: str  # asked for
+    final_url: str  # after redirects
+    status: int
+    body: bytes  # content encoding undone, charset untouched
+    media_type: str  # declared, lower case, without parameters; "" where none
+    charset: str | None  # declared
+    validators: Validators
+    fetched_at: datetime
+    headers: Mapping[str, str] = field(default_factory=dict)  # lower-case names
+    moved_to: str | None = None  # where the address says it has gone for good
+
+    @property
+    def not_modified(self) -> bool:
+        return self.status == 304
+
+
+class Fetcher(Protocol):
+    """The one door to the web. Usable from any event loop."""
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+        """Read ``url``.
+
+        Raises Unsafe (address policy), Transient (network, 5xx, 408, 429, robots unavailable),
+        Permanent (other statuses, robots refusal, size, type), NeedsCredential (401).
+        """
+        ...
+
+
+class Parser(Protocol):
+    """Runs a named parser on hostile bytes where they can do no harm. Usable from any event loop."""
+
+    async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
+        """The parser's JSON object. Raises what the parser raises (a StageError), or Permanent at a limit."""
+        ...
+
+
+class Embedder(Protocol):
+    """Text to vectors. Thread-safe."""
+
+    name: str  # stored beside each vector
+    dimensions: int
+    window: int  # tokens it reads of a text; the rest would be ignored
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens in each text, as the model counts them, special tokens not included."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of passages, in order."""
+        ...
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question, shape (1, dimensions)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A chunk as the index holds it."""
+
+    id: UUID
+    vector: Vectors  # shape (dimensions,)
+    document_id: UUID
+    version_id: UUID
+    source_id: UUID
+    scopes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that the index offers, with its raw cosine similarity."""
+
+    id: UUID
+    similarity: float
+
+
+class Index(Protocol):
+    """Vectors by likeness; everything in it can be rebuilt. Thread-safe; writes are idempotent by id."""
+
+    def upsert(self, entries: Sequence[Entry]) -> None: ...
+
+    def delete(self, ids: Sequence[UUID]) -> None: ...
+
+    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
+        """The nearest chunks whose every scope is in ``scopes``, best first, cosine at least ``minimum``."""
+        ...
+
+    def count(self) -> int: ...
+
+    def ids(self) -> Iterator[UUID]:
+        """Every chunk id it holds, in no order."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,41 @@
+"""Fixtures that every room may use: a real PostgreSQL, and a migrated database of its own for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from almanac.stack.postgres import Postgres, stop
+from models.session import Database
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """The embedded PostgreSQL with a migrated template database named ``template_almanac``."""
+    server = Postgres(tmp_path_factory.mktemp("pg"))
+    process = server.start()
+    try:
+        server.ensure_database("template_almanac")
+        template = Database(server.url("template_almanac"))
+        template.migrate()
+        template.close()
+        yield server
+    finally:
+        stop(process)
+
+
+@pytest.fixture
+def db(postgres: Postgres) -> Iterator[Database]:
+    """An empty, migrated database that nothing else uses."""
+    name = f"t_{uuid4().hex}"
+    postgres.ensure_database(name, template="template_almanac")
+    database = Database(postgres.url(name), pool_size=3)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty data folder."""
+    return tmp_path / "home"
