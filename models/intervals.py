@@ -1,0 +1,27 @@
+"""How often a source is polled, as an owner writes it."""
+
+import re
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+SHORTEST, LONGEST = 60, 366 * 86400
+
+
+def seconds_of(every: str) -> int:
+    """``30m``, ``1h``, ``2d``, ``1w`` or ``1h30m`` in seconds. ValueError: one sentence."""
+    parts = re.findall(r"([0-9]{1,9})([smhdw])", every)
+    if not parts or "".join(number + unit for number, unit in parts) != every:
+        raise ValueError(f"“{every}” is no interval: write it like 30m, 1h, 2d or 1w")
+    seconds = sum(int(number) * UNITS[unit] for number, unit in parts)
+    if not SHORTEST <= seconds <= LONGEST:
+        raise ValueError(f"“{every}” is out of bounds: an interval is 1m at least and 366d at most")
+    return seconds
+
+
+def interval_of(seconds: int) -> str:
+    """``seconds`` as ``seconds_of`` reads it: ``5400`` is ``1h30m``."""
+    words = []
+    for unit, length in sorted(UNITS.items(), key=lambda pair: -pair[1]):
+        number, seconds = divmod(seconds, length)
+        if number:
+            words.append(f"{number}{unit}")
+    return "".join(words)

@@ -1,0 +1,10 @@
+"""Reading: documents that are due are fetched, extracted and saved as a version when they say something new.
+
+``claim → look → save``: the claim and the save are one short transaction each, the look is all network. A
+look that goes wrong changes the document's state and nothing else: what answered before goes on answering.
+"""
+
+from tasks.read.batch import Read, read_documents
+from tasks.read.claims import due, release
+
+__all__ = ["Read", "due", "read_documents", "release"]
