@@ -1,0 +1,213 @@
+"""One request and its answer over the guarded network, with every limit there is on an answer."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+import h2.exceptions
+import httpcore
+
+from models.addresses import Address
+from tasks.errors import Permanent, Transient
+from tasks.ports import Wanted
+from tasks.web.dialling import GuardedBackend
+from tasks.web.inflating import OFFERED, Inflater
+from tasks.web.media import HEAD, check_bytes, check_declared
+from tasks.web.statuses import GOOD
+
+CONNECT = 10.0  # seconds, for all addresses of a name and TLS
+SILENCE = 15.0  # seconds between two pieces of an answer
+KEEP_ALIVE = 4.0  # seconds; servers close at 5
+SLOWEST = 1000  # bytes a second, once an answer has run for PATIENCE
+PATIENCE = 10.0  # seconds
+SMALL = 16 * 1024  # bytes of a body that is read only to keep the connection
+DRAIN = 1.0  # seconds that this may take
+
+BROKEN = (httpcore.ReadError, httpcore.WriteError, httpcore.RemoteProtocolError)
+NETWORK_FAILURES: Mapping[type[Exception], str] = {
+    httpcore.ConnectTimeout: "no connection could be made in time",
+    httpcore.ConnectError: "no connection could be made",
+    httpcore.ReadTimeout: "the server fell silent",
+    httpcore.WriteTimeout: "the server fell silent",
+    httpcore.PoolTimeout: "no connection was free in time",
+    httpcore.ReadError: "the connection broke",
+    httpcore.WriteError: "the connection broke",
+    httpcore.RemoteProtocolError: "the answer broke off or is not HTTP",
+    httpcore.LocalProtocolError: "the answer broke off or is not HTTP",
+    h2.exceptions.H2Error: "the answer broke off or is not HTTP",
+}
+
+
+@cache
+def default_tls() -> ssl.SSLContext:
+    """The system's certificate authorities and certifi's; 30 ms to load."""
+    return httpcore.default_ssl_context()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said. Headers have lower-case names; the body is empty unless the status is good."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Client:
+    """GET without redirects, cookies, credentials or proxies. Belongs to one event loop."""
+
+    def __init__(
+        self, backend: GuardedBackend, user_agent: str, in_flight: int, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._user_agent = user_agent
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=tls or default_tls(),
+            max_connections=in_flight * 2,
+            max_keepalive_connections=in_flight,
+            keepalive_expiry=KEEP_ALIVE,
+            http2=True,
+            network_backend=backend,
+        )
+
+    async def get(
+        self, address: Address, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None = None
+    ) -> Answer:
+        """Ask for ``address`` and read the answer.
+
+        The body is held to ``max_bytes`` as it comes and as it inflates, and to what is ``wanted``; with
+        nothing wanted it is cut at ``max_bytes`` instead. Raises Unsafe, Transient and Permanent.
+        """
+        try:
+            return await self._get(address, headers, max_bytes, wanted)
+        except tuple(NETWORK_FAILURES) as error:
+            raise Transient(_network_reason(error)) from error
+
+    async def _get(
+        self, address: Address, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None
+    ) -> Answer:
+        response = await self._open(address, headers)
+        try:
+            received = _joined(response.headers)
+            if response.status in GOOD:
+                body = await _read(response, received, max_bytes, wanted)
+            else:
+                body = b""
+                await _drain(response, received)
+            return Answer(response.status, received, body)
+        finally:
+            await response.aclose()
+
+    async def _open(self, address: Address, headers: Mapping[str, str]) -> httpcore.Response:
+        """The answer up to its body, over a connection that lives.
+
+        A kept connection may turn out to have been closed by the server meanwhile: that is no failure, and
+        a GET may be sent again (RFC 9110 §9.2.2), until a new connection has been made for it.
+        """
+        sent = {
+            "Host": address.netloc, "User-Agent": self._user_agent, "Accept-Encoding": OFFERED, **headers
+        }
+        timeouts = {"connect": CONNECT, "read": SILENCE, "write": SILENCE, "pool": SILENCE}
+        dialled = False
+
+        async def watch(event: str, _: Mapping[str, object]) -> None:
+            nonlocal dialled
+            dialled = dialled or event == "connection.connect_tcp.started"
+
+        while True:
+            request = httpcore.Request(
+                "GET",
+                httpcore.URL(
+                    scheme=address.scheme, host=address.host, port=address.port, target=address.target
+                ),
+                headers=[(name, value.encode("latin-1")) for name, value in sent.items()],
+                extensions={"timeout": timeouts, "trace": watch},
+            )
+            try:
+                return await self._pool.handle_async_request(request)
+            except BROKEN:
+                if dialled:
+                    raise
+
+    async def close(self) -> None:
+        await self._pool.aclose()
+
+
+def _joined(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Lower-case names, repeated fields joined by commas (RFC 9110 §5.3), cookies dropped."""
+    joined: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        if name != "set-cookie":
+            joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
+
+
+async def _read(
+    response: httpcore.Response, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None
+) -> bytes:
+    content_type = headers.get("content-type", "")
+    if wanted:
+        check_declared(wanted, content_type)
+        if _declared_length(headers) > max_bytes:
+            raise _too_large(max_bytes)
+    inflater = Inflater(headers.get("content-encoding", ""))
+    body = bytearray()
+    looked_at = 0
+    async for chunk in _paced(response, max_bytes if wanted else None):
+        body += inflater.feed(chunk, max_bytes + 1 - len(body))
+        if len(body) > max_bytes:
+            if wanted:
+                raise _too_large(max_bytes)
+            return bytes(body[:max_bytes])
+        if wanted and looked_at < HEAD < len(body):
+            check_bytes(wanted, content_type, bytes(body[:HEAD]))
+            looked_at = HEAD
+    inflater.finish()
+    if wanted and not looked_at:
+        check_bytes(wanted, content_type, bytes(body))
+    return bytes(body)
+
+
+async def _paced(response: httpcore.Response, max_bytes: int | None) -> AsyncIterator[bytes]:
+    """The body as it comes, refused when it is too much or too slow."""
+    start = time.monotonic()
+    count = 0
+    async for chunk in response.aiter_stream():
+        count += len(chunk)
+        if max_bytes is not None and count > max_bytes:
+            raise _too_large(max_bytes)
+        elapsed = time.monotonic() - start
+        if elapsed > PATIENCE and count < SLOWEST * elapsed:
+            raise Transient(f"it came slower than {SLOWEST:,} bytes a second")
+        yield chunk
+
+
+async def _drain(response: httpcore.Response, headers: Mapping[str, str]) -> None:
+    """Read a body that nobody wants when that is cheaper than a new connection."""
+    if response.status == 304 or _declared_length(headers, missing=SMALL + 1) <= SMALL:
+        with suppress(TimeoutError, *NETWORK_FAILURES):
+            async with asyncio.timeout(DRAIN):
+                async for _ in response.aiter_stream():
+                    pass
+
+
+def _declared_length(headers: Mapping[str, str], missing: int = 0) -> int:
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else missing
+
+
+def _too_large(max_bytes: int) -> Permanent:
+    return Permanent(f"it is larger than {max_bytes:,} bytes")
+
+
+def _network_reason(error: Exception) -> str:
+    cause = error.args[0] if error.args else None
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return "its certificate could not be verified"
+    if isinstance(cause, ssl.SSLError):
+        return "no secure connection could be made"
+    return next(reason for kind, reason in NETWORK_FAILURES.items() if isinstance(error, kind))

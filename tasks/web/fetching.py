@@ -1,0 +1,147 @@
+"""One fetch from its address to its answer: policy, robots.txt, turn, request, redirects, verdict."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from time import monotonic
+
+from models.addresses import Address
+from tasks.errors import Transient, Unsafe
+from tasks.ports import Fetched, Validators, Wanted
+from tasks.web.client import Answer, Client
+from tasks.web.media import ACCEPT, charset, media_type
+from tasks.web.pacing import Pacer
+from tasks.web.policy import Policy
+from tasks.web.redirects import Journey, TooManyRedirects, UnsafeRedirect, follow
+from tasks.web.robots import MAX_BYTES, Robots
+from tasks.web.statuses import BUSY, GOOD, failure, http_date, retry_after
+
+
+class Fetching:
+    """The work of the door. Belongs to one event loop."""
+
+    def __init__(
+        self, policy: Policy, client: Client, pacer: Pacer, timeout: float, max_bytes: int
+    ) -> None:
+        self._policy = policy
+        self._client = client
+        self._pacer = pacer
+        self._timeout = timeout
+        self._max_bytes = max_bytes
+        self._robots = Robots(self._read_robots)
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators) -> Fetched:
+        try:
+            start = Address.parse(url)
+        except ValueError as error:
+            raise Unsafe(str(error)) from error
+        headers = {"Accept": ACCEPT[wanted], **conditions(validators, datetime.now(UTC))}
+        deadline = Deadline(self._timeout)
+
+        async def ask(address: Address) -> Answer:
+            answer = await self._ask(address, wanted, headers, deadline)
+            if answer.status == 304 and not is_conditional(headers):
+                answer = await self._ask(address, wanted, headers, deadline)
+            return answer
+
+        journey = await follow(start, ask)
+        answer = journey.answer
+        unchanged = answer.status == 304 and is_conditional(headers)
+        if answer.status not in GOOD and not unchanged:
+            raise failure(answer.status, answer.headers, datetime.now(UTC))
+        return fetched(url, journey, validators if unchanged else Validators())
+
+    async def _ask(
+        self, address: Address, wanted: Wanted, headers: Mapping[str, str], deadline: "Deadline"
+    ) -> Answer:
+        self._policy.check_host(address.host, address.port)
+        self._pacer.check_pause(address.netloc)
+        delay = 0.0 if wanted is Wanted.FEED else await self._robots.check(address)
+        async with self._pacer.turn(address.netloc, delay), deadline.running():
+            answer = await self._client.get(address, headers, self._max_bytes, wanted)
+            self._heed(address, answer)
+            return answer
+
+    def _heed(self, address: Address, answer: Answer) -> None:
+        wait = retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
+        if wait and answer.status in BUSY:
+            self._pacer.pause(address.netloc, wait)
+
+    async def _read_robots(self, address: Address) -> bytes:
+        """The bytes of a robots.txt, none where there is no file. Raises Transient (RFC 9309 §2.3.1)."""
+        deadline = Deadline(self._timeout)
+
+        async def ask(address: Address) -> Answer:
+            async with self._pacer.slot(), deadline.running():
+                answer = await self._client.get(address, {"Accept": "text/plain,*/*"}, MAX_BYTES)
+                self._heed(address, answer)
+                return answer
+
+        try:
+            answer = (await follow(address, ask)).answer
+        except TooManyRedirects:
+            return b""
+        except UnsafeRedirect as error:
+            raise Transient(error.reason) from error
+        if answer.status >= 500:
+            raise failure(answer.status, answer.headers, datetime.now(UTC))
+        return answer.body
+
+
+def fetched(url: str, journey: Journey, known: Validators) -> Fetched:
+    """The end of a journey as a port's value; ``known`` validators hold where the answer names none."""
+    answer = journey.answer
+    content_type = answer.headers.get("content-type", "")
+    return Fetched(
+        url=url,
+        final_url=str(journey.address),
+        status=answer.status,
+        body=answer.body,
+        media_type=media_type(content_type),
+        charset=charset(content_type),
+        validators=Validators(
+            answer.headers.get("etag", known.etag), answer.headers.get("last-modified", known.last_modified)
+        ),
+        fetched_at=datetime.now(UTC),
+        headers=answer.headers,
+        moved_to=str(journey.moved_to) if journey.moved_to else None,
+    )
+
+
+class Deadline:
+    """The seconds that one fetch may spend asking; waiting for a turn costs none of them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = self._left = seconds
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Spends them. Raises Transient when none are left."""
+        start = monotonic()
+        try:
+            async with asyncio.timeout(self._left):
+                yield
+        except TimeoutError as error:
+            raise Transient(f"it took longer than {self._seconds:g} seconds") from error
+        finally:
+            self._left -= monotonic() - start
+
+
+def conditions(validators: Validators, now: datetime) -> dict[str, str]:
+    """The headers that make a request conditional, each exactly as it was received.
+
+    A Last-Modified in the future would be answered 304 for ever, so it is not sent back.
+    """
+    headers = {}
+    if validators.etag:
+        headers["If-None-Match"] = validators.etag
+    if validators.last_modified:
+        date = http_date(validators.last_modified)
+        if not date or date <= now:
+            headers["If-Modified-Since"] = validators.last_modified
+    return headers
+
+
+def is_conditional(headers: Mapping[str, str]) -> bool:
+    return "If-None-Match" in headers or "If-Modified-Since" in headers
