@@ -58,7 +58,8 @@ class Fetching:
         self._policy.check_host(address.host, address.port)
         self._pacer.check_pause(address.netloc)
         delay = 0.0 if wanted is Wanted.FEED else await self._robots.check(address)
-        async with self._pacer.turn(address.netloc, delay), deadline.running():
+        own = self._policy.is_owners(address.host, address.port)
+        async with self._pacer.turn(address.netloc, delay, own), deadline.running():
             answer = await self._client.get(address, headers, self._max_bytes, wanted)
             self._heed(address, answer)
             return answer

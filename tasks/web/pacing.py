@@ -38,10 +38,16 @@ class Pacer:
         self._lanes: dict[str, Lane] = {}
 
     @asynccontextmanager
-    async def turn(self, host: str, crawl_delay: float = 0.0) -> AsyncIterator[None]:
-        """A request to ``host``, the delay after the start of the last one. Raises Transient in a pause."""
-        lane = self._lane(host)
-        delay = max(self._host_delay, crawl_delay)
+    async def turn(
+        self, host: str, crawl_delay: float = 0.0, own: bool = False
+    ) -> AsyncIterator[None]:
+        """A request to ``host``, the delay after the start of the last one. Raises Transient in a pause.
+
+        A server of the owner's ``own`` is not kept waiting, unless its robots.txt asks for it.
+        """
+        host_delay = 0.0 if own else self._host_delay
+        lane = self._lane(host, host_delay)
+        delay = max(host_delay, crawl_delay)
         lane.users += 1
         try:
             async with lane.places:
@@ -66,7 +72,7 @@ class Pacer:
 
     def pause(self, host: str, wait: timedelta) -> None:
         """Ask nothing of ``host`` for that long."""
-        lane = self._lane(host)
+        lane = self._lane(host, self._host_delay)
         lane.paused_until = max(lane.paused_until, time.monotonic() + wait.total_seconds())
 
     def check_pause(self, host: str) -> None:
@@ -76,10 +82,10 @@ class Pacer:
         if left > 0:
             raise Transient(f"{host} has asked for a pause", timedelta(seconds=left))
 
-    def _lane(self, host: str) -> Lane:
+    def _lane(self, host: str, host_delay: float) -> Lane:
         if host not in self._lanes:
             if len(self._lanes) >= LANES:
                 now = time.monotonic()
                 self._lanes = {name: lane for name, lane in self._lanes.items() if not lane.is_idle(now)}
-            self._lanes[host] = Lane(1 if self._host_delay else UNPACED)
+            self._lanes[host] = Lane(1 if host_delay else UNPACED)
         return self._lanes[host]

@@ -95,6 +95,10 @@ class Policy:
             raise Unsafe(f"the address is refused: {kind} is not public; {REMEDY}")
         _check_public(host, port)
 
+    def is_owners(self, host: str, port: int) -> bool:
+        """Is this a server that the owner named, by its pair or as an address in one of the networks?"""
+        return self._excepts(ip_address(host), host, port) if is_ip(host) else (host, port) in self._pairs
+
     def _excepts(self, address: IpAddress, host: str, port: int) -> bool:
         plain = getattr(address, "ipv4_mapped", None) or address
         named = {(host, port), (str(plain).partition("%")[0], port)}

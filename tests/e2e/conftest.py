@@ -51,19 +51,18 @@ class Almanac:
                             headers={"Authorization": f"Bearer {token}"})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
     with serve() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def almanac(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Almanac]:
     """Almanac with the site allowed, started; stopped at the end."""
     running = Almanac(
         tmp_path_factory.mktemp("e2e") / "home",
         ALMANAC_ALLOWED_NETWORKS=f"127.0.0.1:{site.port}", ALMANAC_FETCH_TIMEOUT="4",
-        ALMANAC_HOST_DELAY="0",
     )
     started = running.run("up", "--detach", timeout=240)
     assert started.returncode == 0, started.stderr + started.stdout

@@ -135,7 +135,7 @@ PAGES: list[Page] = [
     Page("/huge", Answer(flood), "rejected", "large"),
     Page("/slow", Answer(drip), "waiting"),
     Page("/error", Answer("oops", 500), "waiting", "500"),
-    Page("/busy", Answer("later", 429, {"Retry-After": "3600"}), "waiting", "429"),
+    Page("/busy", Answer("later", 429), "waiting", "429"),
     Page("/login-wall", html(SIGN_IN), "rejected", "sign"),
     Page("/empty", html(""), "rejected", "nothing to read"),
     Page("/report.pdf", Answer(b"%PDF-1.7\n" + b"\0" * 2000, headers={"Content-Type": "application/pdf"}),

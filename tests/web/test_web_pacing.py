@@ -24,8 +24,10 @@ class Log:
         self.starts: list[tuple[str, float]] = []
         self.under_way = self.most = 0
 
-    async def request(self, host: str, takes: float = 0.0, crawl_delay: float = 0.0) -> None:
-        async with self.pacer.turn(host, crawl_delay):
+    async def request(
+        self, host: str, takes: float = 0.0, crawl_delay: float = 0.0, own: bool = False
+    ) -> None:
+        async with self.pacer.turn(host, crawl_delay, own):
             self.starts.append((host, time.monotonic()))
             self.under_way += 1
             self.most = max(self.most, self.under_way)
@@ -42,6 +44,15 @@ async def test_requests_to_one_host_start_a_delay_apart_and_one_at_a_time() -> N
     await asyncio.gather(*(log.request("a", takes=0.01) for _ in range(4)))
     assert log.most == 1
     assert all(gap >= 0.045 for gap in log.gaps())
+
+
+async def test_a_server_of_the_owners_own_is_not_kept_waiting_unless_its_robots_txt_asks_for_it() -> None:
+    log = Log(Pacer(1.0, 10))
+    start = time.monotonic()
+    await asyncio.gather(*(log.request("wiki", takes=0.05, own=True) for _ in range(4)))
+    assert (log.most, time.monotonic() - start < 0.5) == (4, True)
+    await asyncio.gather(*(log.request("nas", crawl_delay=0.1, own=True) for _ in range(2)))
+    assert log.gaps()[-1] >= 0.09
 
 
 async def test_a_request_that_takes_longer_than_the_delay_ends_before_the_next() -> None:

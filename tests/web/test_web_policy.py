@@ -138,3 +138,11 @@ def test_what_the_owner_allows_is_no_wider_than_written(
 def test_an_entry_that_is_neither_is_said_in_one_sentence(entry: str) -> None:
     with pytest.raises(ValueError, match="is neither a network such as"):
         Policy(f"10.0.0.0/8, {entry}")
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "owners"),
+    [("nas.lan", 8080, True), ("nas.lan", 80, False), ("10.1.2.3", 80, True), ("public.example", 80, False)],
+)
+def test_the_servers_that_the_owner_named_are_known(host: str, port: int, owners: bool) -> None:
+    assert Policy("nas.lan:8080, 10.0.0.0/8").is_owners(host, port) is owners
