@@ -1,0 +1,112 @@
+"""Citations: the record behind a label. A label without a record does not exist."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CTE, Select, and_, bindparam, func, select
+from sqlalchemy.orm import aliased
+
+from models.session import Database
+from models.states import DocumentState
+from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent
+from tasks.answer.candidates import readable
+from tasks.answer.origin import Origin, columns, origin
+
+AROUND = 500  # characters shown on each side of an excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An excerpt as it was answered, in the stored version that it was taken from.
+
+    ``text`` is ``version.text[origin.start:origin.end]``; ``around`` is the version's text from
+    ``around_start``, the excerpt and some characters on each side.
+    """
+
+    retrieval_id: UUID
+    label: str
+    used: bool
+    document_id: UUID  # the survivor, where the document has been merged
+    version_id: UUID
+    version: int  # its number
+    chunk_id: UUID
+    headings: Sequence[str]
+    text: str
+    around: str
+    around_start: int
+    origin: Origin
+    changed_since: bool  # another text answers for the document now
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "retrieval_id": str(self.retrieval_id),
+            "label": self.label,
+            "used": self.used,
+            "document_id": str(self.document_id),
+            "version_id": str(self.version_id),
+            "version": self.version,
+            "chunk_id": str(self.chunk_id),
+            "headings": list(self.headings),
+            "text": self.text,
+            "around": {"text": self.around, "start": self.around_start,
+                       "end": self.around_start + len(self.around)},
+            "changed_since": self.changed_since,
+        } | self.origin.to_json()
+
+
+def cite(db: Database, retrieval_id: UUID, label: str, scopes: Sequence[str]) -> Citation | None:
+    """The record behind a label; none where there is none, may not be read, or what it cites is removed."""
+    with db.begin() as session:
+        row = session.execute(
+            RECORD, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)}
+        ).one_or_none()
+    if row is None:
+        return None
+    return Citation(
+        retrieval_id, label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
+        row.headings, row.excerpt, row.around, row.around_start, origin(row),
+        changed_since=row.answering_hash not in (None, row.content_hash),
+    )
+
+
+def _merges() -> CTE:
+    """The cited document and those it has been merged into, one after the other; none that is removed."""
+    asked = and_(UsageEvent.retrieval_id == bindparam("retrieval_id"), UsageEvent.label == bindparam("label"))
+    kept = Document.state != DocumentState.REMOVED
+    cited = (
+        select(Document.id, Document.duplicate_of)
+        .join(UsageEvent, UsageEvent.document_id == Document.id).where(asked, kept)
+        .cte("merges", recursive=True)
+    )
+    return cited.union(
+        select(Document.id, Document.duplicate_of)
+        .join(cited, cited.c.duplicate_of == Document.id).where(kept)
+    )
+
+
+def _record() -> Select[Any]:
+    merges, survivor, answering = _merges(), aliased(Document), aliased(DocumentVersion)
+    version_text, around_start = DocumentVersion.text, func.greatest(Chunk.start - AROUND, 0)
+    return (
+        select(
+            UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id, UsageEvent.chunk_id,
+            DocumentVersion.number, Chunk.headings, *columns(survivor), around_start.label("around_start"),
+            func.substr(version_text, Chunk.start + 1, Chunk.end - Chunk.start).label("excerpt"),
+            func.substr(version_text, around_start + 1, Chunk.end + AROUND - around_start).label("around"),
+            answering.content_hash.label("answering_hash"),
+        )
+        .join(Chunk, Chunk.id == UsageEvent.chunk_id)
+        .join(DocumentVersion, DocumentVersion.id == UsageEvent.version_id)
+        .join(merges, merges.c.duplicate_of.is_(None))
+        .join(survivor, survivor.id == merges.c.id)
+        .join(Source, Source.id == survivor.source_id)
+        .outerjoin(answering, answering.id == survivor.version_id)
+        .where(UsageEvent.retrieval_id == bindparam("retrieval_id"), UsageEvent.label == bindparam("label"),
+               Source.removed_at.is_(None),
+               readable(UsageEvent.scopes, DocumentVersion.scopes, survivor.scopes, Source.scopes))
+    )
+
+
+RECORD = _record()

@@ -1,0 +1,51 @@
+"""Where an excerpt comes from: the fields of every citation, read from the records and nowhere else."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row
+
+from models.tables import Chunk, Document, DocumentVersion, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """``version.text[start:end]`` is the excerpt, and ``content_hash`` that of the version's whole text."""
+
+    title: str
+    url: str  # as its source gave it
+    source: str  # the source's name
+    author: str | None
+    published_at: datetime | None
+    read_at: datetime  # when the version was read
+    content_hash: str
+    start: int
+    end: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {field: json_value(getattr(self, field)) for field in FIELDS}
+
+
+FIELDS = tuple(field.name for field in fields(Origin))
+fields_of = attrgetter(*FIELDS)
+
+
+def json_value(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def columns(document: type[Document] = Document) -> list[ColumnElement[Any]]:
+    """What ``origin`` needs of a row that joins chunk, version, source and the ``document`` to point to."""
+    version, chunk = DocumentVersion, Chunk
+    return [
+        version.title.label("title"), document.url.label("url"), Source.name.label("source"),
+        version.author.label("author"), version.published_at.label("published_at"),
+        version.read_at.label("read_at"), version.content_hash.label("content_hash"),
+        chunk.start.label("start"), chunk.end.label("end"),
+    ]
+
+
+def origin(row: Row[Any]) -> Origin:
+    return Origin(*fields_of(row))

@@ -1,0 +1,95 @@
+"""What a retrieval gives back, and its JSON: the shape of ``POST /v1/retrieve``."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from tasks.answer.origin import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The parts of a score, each 0 to 1, before their weights; ``recently_used`` is what was taken off."""
+
+    total: float
+    similarity: float
+    topic: float
+    freshness: float
+    source: float
+    interest: float
+    recently_used: float
+
+    def to_json(self) -> dict[str, float]:
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A chunk in an answer under its label; ``why`` says why one that was not used was dropped."""
+
+    label: str
+    used: bool
+    text: str
+    headings: Sequence[str]
+    document_id: UUID
+    version_id: UUID
+    chunk_id: UUID
+    origin: Origin
+    score: Score
+    why: str | None = None
+    story: str | None = None
+    explanation: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's fields; ``why`` only where dropped, ``explanation`` only where asked for."""
+        said = {"why": self.why, "explanation": self.explanation}
+        return {
+            "label": self.label,
+            "used": self.used,
+            "text": self.text,
+            "headings": list(self.headings),
+            "document_id": str(self.document_id),
+            "version_id": str(self.version_id),
+            "chunk_id": str(self.chunk_id),
+            "story": self.story,
+            "citation": self.origin.to_json(),
+            "score": self.score.to_json(),
+        } | {name: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Elapsed:
+    """Milliseconds: ``search`` includes loading the rows, ``total`` also recording what was used."""
+
+    embed: float
+    search: float
+    rank: float
+    total: float
+
+    def to_json(self) -> dict[str, float]:
+        return {name: round(value, 2) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """An answer's excerpts, best first; ``nothing`` says why there are none, where there are none."""
+
+    retrieval_id: UUID
+    recent: bool
+    elapsed: Elapsed
+    excerpts: Sequence[Excerpt]
+    dropped: Sequence[Excerpt]
+    prompt: str
+    nothing: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "retrieval_id": str(self.retrieval_id),
+            "recent": self.recent,
+            "elapsed_ms": self.elapsed.to_json(),
+            "excerpts": [excerpt.to_json() for excerpt in self.excerpts],
+            "dropped": [excerpt.to_json() for excerpt in self.dropped],
+            "prompt": self.prompt,
+            "nothing": self.nothing,
+        }

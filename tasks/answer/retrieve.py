@@ -1,0 +1,86 @@
+"""Retrieval: a question in, ranked excerpts with citations out, what was used and dropped on record."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from itertools import pairwise
+from time import perf_counter
+from uuid import uuid4
+
+import numpy as np
+
+from models.session import Database
+from tasks.answer.candidates import find
+from tasks.answer.choose import Choice, choose
+from tasks.answer.freshness import HALF_LIVES, ContentType, asks_for_recent
+from tasks.answer.prompt import block, prompt, sizes
+from tasks.answer.question import Question
+from tasks.answer.rank import RECENTLY, WEIGHTS, Ranked, Weights, explain, rank
+from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval
+from tasks.answer.usage import record
+from tasks.ports import Embedder, Index
+
+MIN_SIMILARITY = 0.30  # cosine; keeps 97 % of the best relevant documents, rejects 73 % of foreign questions
+MAX_PASSED_OVER = 10  # reported as dropped, beside what was over the budget
+
+
+def retrieve(db: Database, embedder: Embedder, index: Index, question: Question, now: datetime,
+             minimum: float = MIN_SIMILARITY, weights: Weights = WEIGHTS,
+             half_lives: Mapping[ContentType, timedelta] = HALF_LIVES) -> Retrieval:
+    """The excerpts that answer a question best, or the sentence that says why there are none.
+
+    ``minimum`` is the similarity required where the question names none. Beside the embedding and the
+    index it costs one statement and one insert.
+    """
+    retrieval_id, times = uuid4(), [perf_counter()]
+    recent = asks_for_recent(question.query)
+    weights = weights.for_recent() if recent else weights
+    minimum = minimum if question.min_similarity is None else question.min_similarity
+
+    vectors = np.vstack([embedder.embed_query(text) for text in question.searched])
+    times.append(perf_counter())
+    candidates = find(db, index, vectors, question.k, minimum, question.scopes, now - RECENTLY)
+    times.append(perf_counter())
+    choice = choose(rank(candidates, now, weights, half_lives), question.k)
+    mark = retrieval_id.hex[:8]
+    blocks = [block(f"K{n}", entry.candidate) for n, entry in enumerate(choice.chosen, 1)]
+    fitting = _fitting(mark, blocks, question.budget_tokens, embedder)
+    excerpts = [
+        _excerpt(f"K{n}", entry, why, explain(entry, now, weights) if question.explain else None)
+        for n, (entry, why) in enumerate(_verdicts(choice, fitting, question.budget_tokens), 1)
+    ]
+    times.append(perf_counter())
+    record(db, retrieval_id, question, excerpts, now)
+    nothing = None if fitting else _nothing(choice, minimum, question.budget_tokens)
+    return Retrieval(retrieval_id, recent, _elapsed(times), excerpts[:fitting], excerpts[fitting:],
+                     prompt(mark, blocks[:fitting]), nothing)
+
+
+def _fitting(mark: str, blocks: list[str], budget: int | None, embedder: Embedder) -> int:
+    """How many of the blocks, from the first, the budget has room for."""
+    if budget is None:
+        return len(blocks)
+    return sum(size <= budget for size in sizes(mark, blocks, embedder.count))
+
+
+def _verdicts(choice: Choice, fitting: int, budget: int | None) -> Iterator[tuple[Ranked, str | None]]:
+    """Who is used, with no reason, then who is dropped, with why."""
+    for place, entry in enumerate(choice.chosen):
+        yield entry, None if place < fitting else f"over the budget of {budget} tokens"
+    yield from choice.passed_over[:MAX_PASSED_OVER]
+
+
+def _excerpt(label: str, entry: Ranked, why: str | None, explanation: str | None) -> Excerpt:
+    found = entry.candidate
+    return Excerpt(label, why is None, found.text, found.headings, found.document_id, found.version_id,
+                   found.chunk_id, found.origin, entry.score, why=why, explanation=explanation)
+
+
+def _nothing(choice: Choice, minimum: float, budget: int | None) -> str:
+    if choice.chosen:
+        return f"A budget of {budget} tokens has no room for an excerpt: give more, or leave it out."
+    return f"Nothing in the library is close enough to the question: none is {minimum:.2f} similar or more."
+
+
+def _elapsed(times: list[float]) -> Elapsed:
+    embed, search, rank = (1000 * (end - start) for start, end in pairwise(times))
+    return Elapsed(embed, search, rank, total=1000 * (perf_counter() - times[0]))

@@ -1,0 +1,47 @@
+"""What a retrieval used and dropped, on record: labels are resolved from here and nowhere else."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Insert, bindparam, column, func, insert, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from models.session import Database
+from models.tables import UsageEvent
+from tasks.answer.question import Question
+from tasks.answer.retrieval import Excerpt
+
+OF_EACH = ("id", "label", "used", "why", "document_id", "version_id", "chunk_id", "score")
+OF_ALL = ("retrieval_id", "query", "scopes", "happened_at")
+
+
+def record(db: Database, retrieval_id: UUID, question: Question, excerpts: Sequence[Excerpt],
+           now: datetime) -> None:
+    """A row for each excerpt, readable by those who have every scope of the one who asked."""
+    if not excerpts:
+        return
+    values = {"retrieval_id": retrieval_id, "query": question.query, "happened_at": now,
+              "scopes": sorted(set(question.scopes)), "rows": [_row(excerpt) for excerpt in excerpts]}
+    with db.begin() as session:
+        session.connection().execute(INSERT, values)
+
+
+def _row(excerpt: Excerpt) -> dict[str, Any]:
+    ids = {name: str(getattr(excerpt, name)) for name in ("document_id", "version_id", "chunk_id")}
+    return ids | {"id": str(uuid4()), "label": excerpt.label, "used": excerpt.used, "why": excerpt.why,
+                  "score": excerpt.score.to_json()}
+
+
+def _insert() -> Insert:
+    """One statement, whatever the number of rows: they travel as JSON."""
+    table = UsageEvent.__table__
+    fields = [column(name, table.c[name].type) for name in OF_EACH]
+    rows = func.jsonb_to_recordset(bindparam("rows", type_=JSONB)).table_valued(*fields)
+    shared = [bindparam(name, type_=table.c[name].type) for name in OF_ALL]
+    each = rows.render_derived(name="excerpt", with_types=True).c
+    return insert(UsageEvent).from_select([*OF_EACH, *OF_ALL], select(*each, *shared))
+
+
+INSERT = _insert()

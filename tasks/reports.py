@@ -1,0 +1,221 @@
+"""Read-only questions about the library. Answers are ready for JSON: ids are strings, moments ISO 8601.
+
+What is unknown, removed, or outside the reader's scopes does not exist: each of the three gives None.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from models.session import Database
+from models.states import DocumentState
+from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
+
+Json = dict[str, Any]
+
+LAST_POLLS = 10
+PAGE = 100
+
+SOURCE = (
+    "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
+    "exclude", "limit_per_poll", "mode", "paused", "created_at", "next_poll_at", "last_polled_at",
+    "failures", "health",
+)
+POLL = (
+    "id", "started_at", "finished_at", "outcome", "reason", "http_status", "items_seen", "items_new",
+    "items_changed",
+)
+DOCUMENT = (
+    "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
+    "author", "published_at", "discovered_at", "read_at", "content_hash", "version_id", "duplicate_of",
+)
+VERSION = (
+    "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
+    "final_url", "extractor", "read_at", "indexed_at", "superseded_at",
+)
+
+
+def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
+    """Every source, by name: the fields of SOURCE, ``last_poll``, ``documents`` and ``unfinished``.
+
+    ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
+    those that are on their way, so not those that wait for a later retry or for their source to be resumed.
+    """
+    with db.begin() as session:
+        return _sources(session, scopes)
+
+
+def source(db: Database, source_id: UUID, scopes: Sequence[str]) -> Json | None:
+    """One of ``sources``, and its last ``polls``, newest first, each with the fields of POLL."""
+    with db.begin() as session:
+        found = _sources(session, scopes, Source.id == source_id)
+        polls = _polls().where(Poll.source_id == source_id).limit(LAST_POLLS)
+        return found[0] | {"polls": _rows(session, polls)} if found else None
+
+
+def documents(
+    db: Database, scopes: Sequence[str], state: str | None = None, source_id: UUID | None = None,
+    text: str | None = None, limit: int = PAGE, after: str | None = None,
+) -> Json:
+    """A page of documents, last discovered first: ``{"documents": […], "next": cursor or None}``.
+
+    Each has the fields of DOCUMENT and ``source``, its source's name. ``text`` is looked for in titles and
+    addresses. ``after`` is the ``next`` of the page before; ValueError for any other.
+    """
+    page = _documents().where(_kept(scopes))
+    if state is not None:
+        page = page.where(Document.state == state)
+    if source_id is not None:
+        page = page.where(Document.source_id == source_id)
+    if text:
+        likes = (said.icontains(text, autoescape=True) for said in (Document.title, Document.url))
+        page = page.where(or_(*likes))
+    if after is not None:
+        page = page.where(tuple_(Document.discovered_at, Document.id) < _placed(after))
+    newest_first = Document.discovered_at.desc(), Document.id.desc()
+    with db.begin() as session:
+        rows = _rows(session, page.order_by(*newest_first).limit(limit + 1))
+    last = rows[limit - 1] if len(rows) > limit else None
+    return {"documents": rows[:limit], "next": last and f"{last['discovered_at']}_{last['id']}"}
+
+
+def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | None:
+    """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
+
+    The version has the fields of VERSION, its ``blocks`` and its ``text``.
+    """
+    answers = DocumentVersion.id == Document.version_id
+    said = (
+        select(*_columns(DocumentVersion, (*VERSION, "blocks", "text")))
+        .join(Document, Document.id == DocumentVersion.document_id)
+        .where(Document.id == document_id, DocumentVersion.scopes.contained_by(list(scopes)))
+        .order_by(answers.desc().nulls_last(), DocumentVersion.number.desc())
+        .limit(1)
+    )
+    with db.begin() as session:
+        found = _rows(session, _documents().where(Document.id == document_id, _kept(scopes)))
+        version = _rows(session, said) if found else []
+        return found[0] | {"version": version[0] if version else None} if found else None
+
+
+def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Json] | None:
+    """What a document said, newest first: the fields of VERSION and ``characters``, its text's length."""
+    known = select(Document.id).where(Document.id == document_id, _kept(scopes))
+    said = (
+        select(*_columns(DocumentVersion, VERSION), func.length(DocumentVersion.text).label("characters"))
+        .where(DocumentVersion.document_id == document_id, DocumentVersion.scopes.contained_by(list(scopes)))
+        .order_by(DocumentVersion.number.desc())
+    )
+    with db.begin() as session:
+        return _rows(session, said) if session.scalar(known) else None
+
+
+def depths(db: Database) -> Json:
+    """How much there is, whoever may read it, and how much waits.
+
+    ``documents`` and ``chunks`` by state; ``due``, documents that may be read now; ``waiting``, versions that
+    are to be indexed.
+    """
+    due = (
+        select(func.count(Document.id)).join(Source, Source.id == Document.source_id)
+        .where(Document.due_at <= func.now(), Source.removed_at.is_(None), Source.paused.is_(False))
+    )
+    waiting = select(func.count(DocumentVersion.id)).where(
+        DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None)
+    )
+    with db.begin() as session:
+        return {
+            "documents": _counts(session, Document.state),
+            "due": session.scalar(due),
+            "waiting": session.scalar(waiting),
+            "chunks": _counts(session, Chunk.state),
+        }
+
+
+def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement[bool]) -> list[Json]:
+    found = _rows(session, select(*_columns(Source, SOURCE)).where(
+        Source.removed_at.is_(None), Source.scopes.contained_by(list(scopes)), *conditions
+    ).order_by(func.lower(Source.name), Source.id))
+    last = _polls().where(Poll.source_id == Source.id).limit(1).lateral("last")
+    polls = {poll.pop("source_id"): poll for poll in _rows(
+        session, select(Source.id.label("source_id"), *last.c).join(last, true()).where(*conditions)
+    )}
+    states: dict[str, dict[str, int]] = defaultdict(dict)
+    unfinished: Counter[str] = Counter()
+    for row in session.execute(_progress(scopes).where(*conditions)):
+        states[str(row.source_id)][row.state] = row.documents
+        unfinished[str(row.source_id)] += row.unfinished
+    return [each | {
+        "last_poll": polls.get(each["id"]),
+        "documents": states[each["id"]],
+        "unfinished": unfinished[each["id"]],
+    } for each in found]
+
+
+def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
+    """How many documents each source has in each state, and how many of them are on their way."""
+    on_its_way = or_(
+        Document.state == DocumentState.READ, and_(Document.due_at <= func.now(), Source.paused.is_(False))
+    )
+    return (
+        select(Document.source_id, Document.state, func.count().label("documents"),
+               func.count().filter(on_its_way).label("unfinished"))
+        .join(Source, Source.id == Document.source_id).where(_kept(scopes))
+        .group_by(Document.source_id, Document.state).order_by(Document.state)
+    )
+
+
+def _polls() -> Select[Any]:
+    """Polls, newest first."""
+    return select(*_columns(Poll, POLL)).order_by(Poll.started_at.desc(), Poll.id)
+
+
+def _documents() -> Select[Any]:
+    return select(*_columns(Document, DOCUMENT), Source.name.label("source")).join(
+        Source, Source.id == Document.source_id
+    )
+
+
+def _kept(scopes: Sequence[str]) -> ColumnElement[bool]:
+    """The document is there, for this reader."""
+    return and_(Document.state != DocumentState.REMOVED, Document.scopes.contained_by(list(scopes)))
+
+
+def _placed(after: str) -> ColumnElement[Any]:
+    """The place in the list that a cursor stands for."""
+    discovered_at, _, document_id = after.rpartition("_")
+    try:
+        return tuple_(datetime.fromisoformat(discovered_at), UUID(document_id))
+    except ValueError:
+        raise ValueError("the cursor is not one that a page ended with: leave it out to begin anew") from None
+
+
+def _counts(session: Session, state: InstrumentedAttribute[str]) -> dict[str, int]:
+    return {row.state: row.number for row in session.execute(
+        select(state.label("state"), func.count().label("number")).group_by(state).order_by(state)
+    )}
+
+
+def _columns(table: type[Table], names: Sequence[str]) -> list[ColumnElement[Any]]:
+    return [table.__table__.c[name] for name in names]
+
+
+def _rows(session: Session, question: Select[Any]) -> list[Json]:
+    return [
+        {name: _json(value) for name, value in row.items()}
+        for row in session.connection().execute(question).mappings()
+    ]
+
+
+def _json(value: Any) -> Any:
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+    return value
