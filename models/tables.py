@@ -60,7 +60,7 @@ class Source(Table):
     scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
     priority: Mapped[int] = mapped_column(default=50)  # 0 to 100, read first when high
     weight: Mapped[float] = mapped_column(default=0.5)  # 0 to 1, counts in the ranking
-    every_seconds: Mapped[int | None] = mapped_column(default=3600)
+    every_seconds: Mapped[int | None]
     cron: Mapped[str | None]
     include: Mapped[list[str]] = mapped_column(default=list)
     exclude: Mapped[list[str]] = mapped_column(default=list)
@@ -69,7 +69,7 @@ class Source(Table):
     paused: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     removed_at: Mapped[datetime | None]
-    next_poll_at: Mapped[datetime | None] = mapped_column(server_default=NOW)
+    next_poll_at: Mapped[datetime | None]
     last_polled_at: Mapped[datetime | None]
     etag: Mapped[str | None]
     last_modified: Mapped[str | None]
@@ -131,7 +131,7 @@ class Document(Table):
     state: Mapped[str] = mapped_column(default=DocumentState.DISCOVERED.value)
     reason: Mapped[str] = mapped_column(default="found by its source")
     attempts: Mapped[int] = mapped_column(default=0)  # failed ones in a row
-    due_at: Mapped[datetime | None] = mapped_column(server_default=NOW)
+    due_at: Mapped[datetime | None]
     leased_by: Mapped[str | None]
     leased_until: Mapped[datetime | None]
     priority: Mapped[int] = mapped_column(default=50)

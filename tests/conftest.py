@@ -6,14 +6,15 @@ from uuid import uuid4
 
 import pytest
 
-from almanac.stack.postgres import Postgres, stop
+from almanac.stack.postgres import SETTINGS, Postgres, stop
 from models.session import Database
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """The embedded PostgreSQL with a migrated template database named ``template_almanac``."""
-    server = Postgres(tmp_path_factory.mktemp("pg"))
+    hasty = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}  # nobody keeps this one
+    server = Postgres(tmp_path_factory.mktemp("pg"), SETTINGS | hasty)
     process = server.start()
     try:
         server.ensure_database("template_almanac")

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.database
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 MINE = ["library"]
 OTHERS = ["family"]
-NEVER = null()  # a plain None would leave the column to its default
+NEVER = None
 
 
 class Rows:

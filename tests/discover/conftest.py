@@ -139,7 +139,8 @@ class Desk:
         self.db, self.web, self.parsers = db, web, parsers
 
     def add(self, url: str = FEED, kind: str = "feed", **values: Any) -> UUID:
-        row = {"kind": kind, "name": "Tides", "url": url, "next_poll_at": NOW} | values
+        schedule = {"every_seconds": 3600, "next_poll_at": NOW}
+        row = {"kind": kind, "name": "Tides", "url": url} | schedule | values
         with self.db.begin() as session:
             return session.execute(insert(Source).values(row).returning(Source.id)).scalar_one()
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.database
 
 NOW = datetime.now(UTC)
 MINE = ["library"]
-NEVER = null()  # a plain None would leave the column to its default
+NEVER = None
 
 
 class Rows:
