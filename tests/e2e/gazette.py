@@ -140,7 +140,7 @@ PAGES: list[Page] = [
     Page("/empty", html(""), "rejected", "nothing to read"),
     Page("/report.pdf", Answer(b"%PDF-1.7\n" + b"\0" * 2000, headers={"Content-Type": "application/pdf"}),
          "rejected", "pdf"),
-    Page("/inside", moved("http://169.254.169.254/latest/meta-data/", 302), "rejected", "link-local"),
+    Page("/inside", moved("http://169.254.169.254/latest/meta-data/", 302), "rejected", "cloud metadata"),
     Page("/loop", moved("/loop", 302), "rejected", "redirect"),
     Page("/latin-declared-utf8", html(LATIN.encode("latin-1")), "indexed"),
     Page("/meta-cp1252", Answer(LATIN.replace("<title>", '<meta charset="windows-1252"><title>')

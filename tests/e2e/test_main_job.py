@@ -38,6 +38,12 @@ def gazette(almanac: Any, site: Site) -> dict[str, Any]:
     return dict(almanac.json("source", "add", f"{site.url}/feed.xml", "--limit", "100", timeout=300))
 
 
+@pytest.fixture(scope="module")
+def first_look(almanac: Any, gazette: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every document of the site after its first poll, by path."""
+    return documents(almanac, gazette["id"])
+
+
 def test_every_part_runs(almanac: Any) -> None:
     status = almanac.json("status")
     assert {part["name"] for part in status["parts"]} == {"postgres", "prefect", "library", "dashboard"}
@@ -55,14 +61,14 @@ def test_a_source_is_known_by_what_was_found(gazette: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
-def test_every_page_ends_in_its_state_with_its_reason(almanac: Any, gazette: dict[str, Any], page: Any) -> None:
-    row = documents(almanac, gazette["id"])[page.path]
+def test_every_page_ends_in_its_state_with_its_reason(first_look: dict[str, Any], page: Any) -> None:
+    row = first_look[page.path]
     assert row["state"] == page.state, row["reason"]
     assert page.reason.lower() in row["reason"].lower()
 
 
-def test_an_address_inside_this_machine_is_refused_by_its_class(almanac: Any, gazette: dict[str, Any]) -> None:
-    row = documents(almanac, gazette["id"])["/admin"]
+def test_an_address_inside_this_machine_is_refused_by_its_class(first_look: dict[str, Any]) -> None:
+    row = first_look["/admin"]
     assert row["state"] == "rejected"
     assert "loopback" in row["reason"]
     assert "127.0.0.1" not in row["reason"]
@@ -121,11 +127,14 @@ def test_nothing_relevant_is_an_answer(almanac: Any, gazette: dict[str, Any]) ->
 def test_a_second_poll_of_an_unchanged_site_changes_nothing(
     almanac: Any, site: Site, gazette: dict[str, Any]
 ) -> None:
-    before, asked = traces(almanac), sum(site.requests.values())
+    def asked() -> int:  # but for what waits, and may have its next attempt at any moment
+        return sum(n for path, n in site.requests.items() if path not in {"/error", "/busy", "/slow"})
+
+    before, asked_before = traces(almanac), asked()
     poll = almanac.json("source", "poll", gazette["id"])
     assert poll["outcome"] == "unchanged"
     assert traces(almanac) == before
-    assert sum(site.requests.values()) == asked + 1
+    assert asked() == asked_before + 1
 
 
 def test_a_changed_article_gets_a_version_and_the_old_text_answers_no_more(

@@ -19,7 +19,8 @@ def test_an_interval_is_written_in_its_largest_units() -> None:
 
 
 @pytest.mark.parametrize(
-    "every", ["", "soon", "1", "h", "1 h", "1H", "-1h", "1.5h", "1h!", "0m", "30s", "367d", "9999999999h", "１h"]
+    "every",
+    ["", "soon", "1", "h", "1 h", "1H", "-1h", "1.5h", "1h!", "0m", "30s", "367d", "9999999999h", "\uff11h"],
 )
 def test_what_is_no_interval_says_how_to_write_one(every: str) -> None:
     with pytest.raises(ValueError, match=r"\d[mhd]"):

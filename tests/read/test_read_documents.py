@@ -210,6 +210,18 @@ async def test_the_same_words_at_another_address_are_a_duplicate_of_the_first(db
     assert versions(db, second) == []
 
 
+async def test_of_two_copies_the_one_named_first_stays_however_slow_it_is(db: Database) -> None:
+    first, second = plant(db, f"{SITE}/a", f"{SITE}/b")
+
+    class Slow(Site):
+        async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+            await asyncio.sleep(0.05 if url == f"{SITE}/a" else 0)
+            return await super().fetch(url, wanted, validators)
+
+    await read(db, Slow({f"{SITE}/a": "One text", f"{SITE}/b": "One text"}))
+    assert (document(db, first).state, document(db, second).duplicate_of) == (DocumentState.READ, first)
+
+
 async def test_a_page_whose_canonical_address_is_another_document_is_its_duplicate(db: Database) -> None:
     first, second = plant(db, f"{SITE}/a", f"{SITE}/amp/a")
     await read(db, Site({f"{SITE}/a": "Text", f"{SITE}/amp/a": f"Text, short\ncanonical: {SITE}/a"}))

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import null
 
 from models.blocks import Block, BlockKind, digest, text_of
 from models.session import Database

@@ -1,0 +1,48 @@
+# Almanac. `make` alone lists what can be made; two of these do everything: `make up` and `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ALMANAC := $(BIN)/almanac
+PYTEST ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help up down test check bench
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: $(VENV)/installed ## install and start everything, read the first sources, answer a sample question
+	@$(ALMANAC) status --json 2>/dev/null | grep -q '"running": true' || $(ALMANAC) up --detach
+	@$(ALMANAC) welcome
+
+down: ## stop everything
+	@if [ -x $(ALMANAC) ]; then $(ALMANAC) down; else echo "Almanac is not installed here"; fi
+
+test: $(VENV)/installed-for-tests ## install what the tests need and run them all
+	$(BIN)/python -m pytest $(PYTEST)
+
+check: $(VENV)/installed-for-tests ## lint, types, and which package may import which
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed-for-tests ## measure it beside the bare libraries; writes benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/run.py
+
+# The environment is made once, and anew installed into only when pyproject.toml says something else.
+$(VENV)/made:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Almanac needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip  # older ones cannot resolve this set
+	@touch $@
+
+$(VENV)/installed: pyproject.toml $(VENV)/made
+	@echo "Installing: 2 GB, some minutes the first time"
+	$(BIN)/python -m pip install --editable .
+	@touch $@
+
+$(VENV)/installed-for-tests: pyproject.toml $(VENV)/made
+	@echo "Installing what the tests need: 2 GB, some minutes the first time"
+	$(BIN)/python -m pip install --editable '.[dev]'
+	@touch $(VENV)/installed $@

@@ -1,0 +1,7 @@
+"""``python -m almanac`` is ``almanac``."""
+
+import sys
+
+from almanac.cli import main
+
+sys.exit(main())

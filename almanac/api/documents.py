@@ -1,0 +1,91 @@
+"""Documents over HTTP."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.concurrency import run_in_threadpool
+
+from almanac.api.context import By, Caller, Context, InContext
+from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.runs import start_if_possible
+from almanac.api.words import Address, Body, Name
+from models.states import DocumentState
+from tasks import curate, reports
+from tasks.discover.add import add_single
+
+router = APIRouter(prefix="/v1/documents", tags=["documents"])
+
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+class PageWanted(Body):
+    """An address that is to be read now."""
+
+    url: Address
+
+
+@router.get("")
+def list_documents(
+    by: By, context: InContext, state: DocumentState | None = None, source: UUID | None = None,
+    q: Name | None = None, limit: Limit = 100, after: Name | None = None,
+) -> dict[str, Any]:
+    """One page, newest first; ``next`` is the ``after`` of the page behind it."""
+    try:
+        return reports.documents(context.library.db, by.scopes, state, source, q, limit, after)
+    except ValueError as error:
+        raise Problem(422, sentence(str(error))) from error
+
+
+@router.post("", status_code=202)
+async def read(wanted: PageWanted, by: By, context: InContext) -> dict[str, Any]:
+    """Read an address now, whether it is known or not."""
+    identity = await run_in_threadpool(add_single, context.library.db, wanted.url, datetime.now(UTC))
+    return await reading(identity, by, context)
+
+
+async def reading(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    """The document, and the run that has been started to read it."""
+    run = await start_if_possible(context.runs, "read", {"document_ids": [str(document_id)]})
+    document = await run_in_threadpool(found, document_id, by, context)
+    return {"document": document, "flow_run_id": run}
+
+
+def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    document = reports.document(context.library.db, document_id, by.scopes)
+    if document is None:
+        raise not_found("document")
+    return document
+
+
+@router.get("/{document_id}")
+def show(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    return found(document_id, by, context)
+
+
+@router.get("/{document_id}/versions")
+def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """What it said at different times, newest first."""
+    versions = reports.versions(context.library.db, document_id, by.scopes)
+    if versions is None:
+        raise not_found("document")
+    return {"versions": versions}
+
+
+@router.post("/{document_id}/retry", status_code=202)
+async def retry(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Read it again now, whatever became of it before."""
+    db = context.library.db
+    if not await run_in_threadpool(curate.retry_document, db, document_id, by.scopes, datetime.now(UTC)):
+        raise not_found("document")
+    return await reading(document_id, by, context)
+
+
+@router.delete("/{document_id}")
+def remove(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Take it out of the answers at once; its source does not bring it back."""
+    removed = curate.remove_document(context.library.db, document_id, by.scopes, datetime.now(UTC))
+    if removed is None:
+        raise not_found("document")
+    return removed.to_json()

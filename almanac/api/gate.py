@@ -1,0 +1,73 @@
+"""What every request passes before anything looks at it: the Host it names and the size of its body."""
+
+from collections.abc import Iterable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from almanac.api.problems import Problem, problem_response
+
+LARGEST_BODY = 1_000_000
+
+
+class Gate:
+    """Refuses a Host that is not ours (421: a rebound DNS name reaches nothing) and a large body (413)."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], largest_body: int = LARGEST_BODY) -> None:
+        self.app = app
+        self.hosts = {host.lower() for host in hosts}
+        self.largest_body = largest_body
+        self.too_large = f"The body may hold {largest_body:,} bytes at most."
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if without_port(headers.get("host", "")) not in self.hosts:
+            refusal = problem_response(421, "The Host header names none of this Almanac's hosts: use one of "
+                                       "ALMANAC_HOSTS, or add this one there.", "misdirected")
+            await refusal(scope, receive, send)
+        elif declared_length(headers) > self.largest_body:
+            refusal = problem_response(413, self.too_large, "too_large")
+            await refusal(scope, receive, send)
+        else:
+            await self.app(scope, self.counted(receive), guarded(send))
+
+    def counted(self, receive: Receive) -> Receive:
+        """``receive`` that stops a body which grows too large without having said so."""
+        received = 0
+
+        async def receive_some() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.largest_body:
+                raise Problem(413, self.too_large)
+            return message
+
+        return receive_some
+
+
+def guarded(send: Send) -> Send:
+    """``send`` with the headers of every answer: what is said is not kept by browsers nor guessed at."""
+
+    async def send_some(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["X-Content-Type-Options"] = "nosniff"
+            headers["Cache-Control"] = "no-store"
+        await send(message)
+
+    return send_some
+
+
+def without_port(host: str) -> str:
+    """``localhost:8420`` and ``[::1]:8420`` without their port, in lower case."""
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdigit() else host.lower()
+
+
+def declared_length(headers: Headers) -> int:
+    length = headers.get("content-length", "")
+    return int(length) if length.isdigit() else 0

@@ -1,0 +1,151 @@
+"""Problem documents (RFC 9457): every error of the API, in one shape, with a stable ``code``."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from tasks.errors import NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+KINDS = {  # by status: the code where a problem names none, and the title
+    400: ("bad_request", "Bad request"),
+    401: ("unauthenticated", "No valid token"),
+    403: ("forbidden", "Not allowed"),
+    404: ("not_found", "Not found"),
+    405: ("method_not_allowed", "Method not allowed"),
+    409: ("conflict", "Conflict"),
+    413: ("too_large", "Too large"),
+    415: ("unsupported_type", "Unsupported media type"),
+    421: ("misdirected", "Not a host of this Almanac"),
+    422: ("invalid_request", "Invalid request"),
+    500: ("internal", "Internal error"),
+    502: ("site_unreadable", "The site could not be read"),
+    503: ("not_ready", "Not ready"),
+}
+UNNAMED = ("error", "Error")
+OF_STAGES: dict[type[StageError], tuple[int, str]] = {  # the site's fault is a 502, the owner's policy a 403
+    Unsafe: (403, "address_refused"),
+    Transient: (502, "site_unavailable"),
+    NeedsCredential: (502, "site_needs_credential"),
+    Permanent: (502, "site_refused"),
+    Rejected: (422, "rejected"),
+}
+
+
+class Problem(HTTPException):
+    """An answer that is an error: ``detail`` is one sentence that says what was wrong and what to do."""
+
+    def __init__(
+        self, status: int, detail: str, code: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.code = code or code_of(status)
+
+
+def code_of(status: int) -> str:
+    return KINDS.get(status, UNNAMED)[0]
+
+
+def not_found(what: str) -> Problem:
+    """The same for what does not exist and for what the caller may not see."""
+    return Problem(404, f"There is no such {what}.")
+
+
+def problem_response(
+    status: int, detail: str, code: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    body = {"type": f"urn:almanac:problem:{code}", "title": KINDS.get(status, UNNAMED)[1], "status": status,
+            "detail": detail, "code": code} | more
+    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def answer_with_problems(app: FastAPI) -> None:
+    """Turn every error of ``app`` into a problem document; none says more than its sentence."""
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_invalid_request)
+    app.add_exception_handler(StageError, on_stage_error)
+    app.add_exception_handler(Exception, on_surprise)
+
+
+def on_http_error(request: Request, error: Exception) -> JSONResponse:
+    http = cast(HTTPException, error)
+    code = http.code if isinstance(http, Problem) else code_of(http.status_code)
+    detail = http.detail if isinstance(http, Problem) else sentence_for(request, http)
+    return problem_response(http.status_code, detail, code, http.headers)
+
+
+def sentence(words: str) -> str:
+    """With a capital and a full stop."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
+
+
+def sentence_for(request: Request, error: HTTPException) -> str:
+    match error.status_code:
+        case 404:
+            return f"There is nothing at {request.url.path}: the routes are listed at /docs."
+        case 405:
+            return f"{request.method} is not possible here: the routes are listed at /docs."
+        case _:
+            return sentence(str(error.detail))
+
+
+def on_stage_error(request: Request, error: Exception) -> JSONResponse:
+    reason = cast(StageError, error).reason
+    status, code = next((answer for kind, answer in OF_STAGES.items() if isinstance(error, kind)),
+                        (502, code_of(502)))
+    return problem_response(status, sentence(reason), code)
+
+
+def on_surprise(request: Request, error: Exception) -> JSONResponse:
+    if type(error).__name__ == "OperationalError":  # SQLAlchemy's, which stays below tasks
+        return problem_response(503, "The database does not answer: try again in a moment.", code_of(503),
+                                {"Retry-After": "5"})
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem_response(500, "Almanac failed here: its log says why (`almanac status` names the file).",
+                            "internal")
+
+
+def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
+    """422 with one sentence over all fields; an id that is no id is simply not there."""
+    faults = cast(RequestValidationError, error).errors()
+    if any(fault["loc"][0] == "path" for fault in faults):
+        return problem_response(404, "There is nothing with this id.", code_of(404))
+    fields = [{"field": field_of(fault["loc"]), "message": message_of(fault)} for fault in faults]
+    detail = "; ".join(f"{field['field']} {field['message']}" for field in fields)
+    return problem_response(422, sentence(detail), code_of(422), errors=fields)
+
+
+def field_of(location: Sequence[str | int]) -> str:
+    return ".".join(str(step) for step in location[1:] if not isinstance(step, int)) or "the body"
+
+
+PHRASES = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "json_invalid": "is not valid JSON",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must be at most {max_length} characters",
+    "too_long": "must hold at most {max_length} values",
+    "string_unicode": "holds characters that no text can hold",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "value_error": "{error}",
+}
+
+
+def message_of(fault: Mapping[str, Any]) -> str:
+    """What is wrong with one field, without repeating its value: that could be a secret."""
+    phrase = PHRASES.get(fault["type"])
+    if phrase:
+        return phrase.format_map(fault.get("ctx", {}))
+    message = str(fault["msg"])
+    return message.removeprefix("Input ") if message.startswith("Input ") else f"is wrong: {message}"

@@ -1,0 +1,119 @@
+"""Sources over HTTP."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
+from pydantic import Field
+
+from almanac.api.context import By, Context, InContext
+from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.runs import needed, start_if_possible
+from almanac.api.words import Address, Body, Name, Pattern
+from models.intervals import seconds_of
+from tasks import curate, reports
+from tasks.discover.add import NewSource, add_source
+
+router = APIRouter(prefix="/v1/sources", tags=["sources"])
+
+Patterns = Annotated[tuple[Pattern, ...], Field(max_length=100)]
+
+
+class SourceWanted(Body):
+    """A source to be added; what may be asked for is checked by ``tasks.discover.wishes``."""
+
+    url: Address
+    kind: str = "auto"
+    name: Name | None = None
+    every: str | None = None
+    cron: str | None = None
+    priority: int = 50
+    weight: float = 0.5
+    include: Patterns = ()
+    exclude: Patterns = ()
+    limit: int = 100
+    mode: str = "everything"
+
+    def wish(self) -> NewSource:
+        """Raises Problem, with one sentence, for what cannot be."""
+        choices = self.model_dump(exclude={"every"})
+        try:
+            every = seconds_of(self.every) if self.every is not None else None
+            return NewSource(**choices, every_seconds=every)
+        except ValueError as error:
+            raise Problem(422, sentence(str(error))) from error
+
+
+@router.get("")
+def list_sources(by: By, context: InContext) -> dict[str, Any]:
+    return {"sources": reports.sources(context.library.db, by.scopes)}
+
+
+@router.post("", status_code=201)
+async def add(wanted: SourceWanted, by: By, context: InContext) -> dict[str, Any]:
+    """Look at the address once, save it as a source with what was found, and start reading."""
+    source = await run_in_threadpool(save, wanted.wish(), by.scopes, context)
+    return {"source": source, "flow_run_id": await start_if_possible(context.runs, "read", {})}
+
+
+def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]:
+    """In a thread with a loop of its own, since the database calls on the way block."""
+    library = context.library
+    try:
+        added = asyncio.run(add_source(library.db, library.fetcher, library.parser, wish, datetime.now(UTC)))
+    except ValueError as error:
+        raise Problem(409, sentence(str(error)), "already_a_source") from error
+    return found(added.id, scopes, context)
+
+
+def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any]:
+    source = reports.source(context.library.db, source_id, scopes)
+    if source is None:
+        raise not_found("source")
+    return source
+
+
+@router.post("/poll", status_code=202)
+async def poll_due(by: By, context: InContext) -> dict[str, Any]:
+    """Start a look at every source whose time has come."""
+    with needed():
+        return {"flow_run_id": await context.runs.start("poll", {})}
+
+
+@router.get("/{source_id}")
+def show(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    return found(source_id, by.scopes, context)
+
+
+@router.post("/{source_id}/poll", status_code=202)
+async def poll(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Start a look at this source now, due or not."""
+    await run_in_threadpool(found, source_id, by.scopes, context)
+    with needed():
+        return {"flow_run_id": await context.runs.start("poll", {"source_ids": [str(source_id)]})}
+
+
+@router.post("/{source_id}/pause")
+def pause(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Look at it no more; what it brought goes on answering."""
+    curate.pause_source(context.library.db, source_id, by.scopes)
+    return found(source_id, by.scopes, context)
+
+
+@router.post("/{source_id}/resume")
+def resume(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Look at it again, at once where its time has passed."""
+    curate.resume_source(context.library.db, source_id, by.scopes)
+    return found(source_id, by.scopes, context)
+
+
+@router.delete("/{source_id}")
+def remove(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Take it and its documents out of the answers at once; how much that was."""
+    removed = curate.remove_source(context.library.db, source_id, by.scopes, datetime.now(UTC))
+    if removed is None:
+        raise not_found("source")
+    return removed.to_json()

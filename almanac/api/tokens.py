@@ -1,0 +1,49 @@
+"""Tokens over HTTP: made, listed and ended by the owner only."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends
+from pydantic import Field
+
+from almanac.api.context import InContext, owner_only
+from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.words import Body, Name
+from models.tables import LIBRARY_SCOPE
+from tasks import curate
+
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"], dependencies=[Depends(owner_only)])
+
+
+class TokenWanted(Body):
+    """A token to be made, and what its bearer may read."""
+
+    name: Name
+    scopes: Annotated[tuple[Name, ...], Field(max_length=32)] = (LIBRARY_SCOPE,)
+
+
+@router.get("")
+def list_tokens(context: InContext) -> dict[str, Any]:
+    """All of them, without their secrets."""
+    return {"tokens": curate.list_tokens(context.library.db)}
+
+
+@router.post("", status_code=201)
+def add(wanted: TokenWanted, context: InContext) -> dict[str, Any]:
+    """Make a token; ``token`` is told this once only."""
+    try:
+        row, plain = curate.make_token(context.library.db, wanted.name, wanted.scopes)
+    except ValueError as error:
+        raise Problem(422, sentence(str(error))) from error
+    return row | {"token": plain}
+
+
+@router.delete("/{token_id}", status_code=204)
+def revoke(token_id: UUID, context: InContext) -> None:
+    """End it now and for good."""
+    owner = curate.owner_of(context.library.db, context.token)
+    if owner is not None and owner.id == token_id:
+        raise Problem(409, "This is the token in the data folder: to replace it, remove the file “token” "
+                      "there and start Almanac again.", "owner_token")
+    if not curate.revoke_token(context.library.db, token_id):
+        raise not_found("token")

@@ -1,0 +1,31 @@
+"""What requests are made of: bounded text, and bodies that name nothing unknown."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from models.addresses import check_address
+
+
+class Body(BaseModel):
+    """A request's body. What it does not know is refused, so that a misspelt field is not ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def up_to(longest: int) -> StringConstraints:
+    """Not blank, trimmed, at most ``longest`` characters."""
+    return StringConstraints(strip_whitespace=True, min_length=1, max_length=longest)
+
+
+def storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not hold NUL characters")
+    return text
+
+
+STORABLE = AfterValidator(storable)
+
+Name = Annotated[str, up_to(200), STORABLE]
+Pattern = Annotated[str, up_to(500), STORABLE]
+Address = Annotated[str, up_to(4096), AfterValidator(check_address)]

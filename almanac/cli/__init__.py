@@ -1,0 +1,52 @@
+"""The command line ``almanac``. Exit status 0 done, 1 failed, 2 wrong usage."""
+
+import os
+import sys
+
+JSON = "--json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; its exit status."""
+    from almanac.cli.failures import report
+    from almanac.cli.screen import screen
+
+    arguments, screen.json = without_json(
+        [as_text(argument) for argument in (sys.argv[1:] if arguments is None else arguments)])
+    speak_utf8()
+    try:
+        return run(arguments)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return report(error)
+
+
+def run(arguments: list[str]) -> int:
+    from almanac.cli.app import command
+
+    status = command().main(arguments, prog_name="almanac", standalone_mode=False)
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0
+
+
+def without_json(arguments: list[str]) -> tuple[list[str], bool]:
+    """``--json`` is taken from wherever it stands, up to a ``--``; every command has it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != JSON]
+    return kept + arguments[end:], len(kept) < end
+
+
+def as_text(argument: str) -> str:
+    """What was typed, with a mark in place of bytes that are no text."""
+    return argument.encode(errors="replace").decode()
+
+
+def speak_utf8() -> None:
+    """JSON is UTF-8 whatever the locale, and no title of a page may stop a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,0 +1,45 @@
+"""The commands of ``almanac``, in the order that help lists them."""
+
+from typing import Annotated, Any
+
+import typer
+
+from almanac import __version__
+from almanac.cli import configuration, document, index, search, source, stack, token
+from almanac.cli.screen import screen
+
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    epilog="Every command takes --json: one JSON document on stdout, and nothing else there.",
+)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        screen.show({"version": __version__}, f"almanac {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def almanac(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=print_version,
+                                          help="print the version")] = False,
+) -> None:
+    """Almanac reads the sources you choose and answers with citations."""
+
+
+for run_stack in (stack.up, stack.down, stack.status, stack.doctor):
+    app.command()(run_stack)
+app.command(hidden=True)(stack.welcome)
+app.add_typer(source.app, name="source")
+app.command()(document.read)
+app.command()(search.search)
+app.add_typer(document.app, name="document")
+app.add_typer(index.app, name="index")
+app.add_typer(token.app, name="token")
+app.command("settings")(configuration.show_settings)
+
+
+def command() -> Any:
+    """The whole as one command, for ``main``."""
+    return typer.main.get_command(app)

@@ -1,0 +1,17 @@
+"""``almanac settings``: every setting with its value, its default and its meaning."""
+
+from almanac.cli.screen import screen, table
+from almanac.settings import explained, settings
+
+
+def show_settings() -> None:
+    """Print every setting with its value, its default and its meaning; secrets are masked."""
+    rows = explained(settings())
+    cells = [(row["name"], said(row["value"]), said(row["default"]), row["meaning"]) for row in rows]
+    screen.show({"settings": rows}, table(("NAME", "VALUE", "DEFAULT", "MEANING"), cells, "No settings."))
+
+
+def said(value: object) -> object:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return "-" if value in (None, "") else value

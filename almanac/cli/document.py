@@ -1,0 +1,110 @@
+"""``almanac document`` and ``almanac read``: single addresses and what they said."""
+
+from typing import Annotated
+
+import typer
+
+from almanac.cli.failures import Failed, WrongUsage
+from almanac.cli.screen import cut, facts, moment, screen, short, table, wrapped
+from almanac.cli.session import document_named, source_named
+from almanac.cli.waiting import of_document, until_settled
+from almanac.client import Client, Json, connect
+from models.addresses import check_address
+from models.states import DocumentState
+
+app = typer.Typer(help="What was read: one document an address, with its versions.")
+Id = Annotated[str, typer.Argument(metavar="ID", help="a document's id, or the first characters of it")]
+
+ENDED_WELL = {DocumentState.INDEXED, DocumentState.READ, DocumentState.DUPLICATE}
+
+
+def read(
+    url: Annotated[str, typer.Argument(metavar="URL", help="the address of a page")],
+    wait: Annotated[bool, typer.Option(help="wait until it is read and indexed")] = True,
+) -> None:
+    """Read one page into the library."""
+    try:
+        check_address(url)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from error
+    client = connect()
+    document = client.read(url)["document"]
+    finish(client, document, wait)
+
+
+def finish(client: Client, document: Json, wait: bool) -> None:
+    """Show what became of a document; Failed, with its reason, when it cannot answer."""
+    if wait:
+        identity, title = document["id"], f"reading {cut(document['url'], 40)}"
+        document = until_settled(client, lambda: client.document(identity), of_document, title)
+        if document["state"] not in ENDED_WELL:
+            raise Failed(f"{document['state'].replace('_', ' ')}: {document['reason']}", document)
+    screen.show(document, facts([
+        ("state", document["state"]), ("reason", document["reason"]),
+        ("title", document["title"]), ("id", document["id"]),
+    ]))
+
+
+@app.command("list")
+def list_documents(
+    state: Annotated[DocumentState | None, typer.Option(help="only those in this state")] = None,
+    source: Annotated[str | None, typer.Option(metavar="ID", help="only those of this source")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="N", help="how many, newest first")] = 100,
+) -> None:
+    """List documents with their states and reasons."""
+    client, of_source = source_named(source) if source is not None else (connect(), None)
+    page = client.documents(state=state, source=of_source, limit=limit)
+    rows = [
+        (short(document["id"]), document["state"], cut(document["title"] or document["url"], 50),
+         moment(document["read_at"]), cut(document["reason"], 70))
+        for document in page["documents"]
+    ]
+    text = table(("ID", "STATE", "TITLE", "READ", "REASON"), rows, "No documents.")
+    screen.show(page, text + (f"\n… and more: --limit {limit} was reached" if page["next"] else ""))
+
+
+@app.command()
+def show(id_: Id) -> None:
+    """Show one document: its state, why, and what it says."""
+    client, identity = document_named(id_)
+    document = client.document(identity)
+    version = document["version"] or {"text": ""}
+    described = facts([
+        ("id", document["id"]), ("title", document["title"]), ("address", document["url"]),
+        ("source", document["source"]),
+        ("author", document["author"]), ("state", document["state"]), ("reason", document["reason"]),
+        ("published", moment(document["published_at"])), ("read", moment(document["read_at"])),
+        ("next attempt", moment(document["due_at"])), ("failed attempts", document["attempts"] or None),
+        ("duplicate of", document["duplicate_of"]),
+    ])
+    screen.show(document, "\n\n".join(filter(None, [described, wrapped(version["text"], "")])))
+
+
+@app.command()
+def versions(id_: Id) -> None:
+    """List what a document said at different times."""
+    client, identity = document_named(id_)
+    found = client.versions(identity)
+    rows = [
+        (version["number"], moment(version["read_at"]), moment(version["indexed_at"]),
+         version["content_hash"][:12], cut(version["title"], 60))
+        for version in found
+    ]
+    headings = ("VERSION", "READ", "INDEXED", "HASH", "TITLE")
+    screen.show({"versions": found}, table(headings, rows, "Nothing has been read there yet."))
+
+
+@app.command()
+def retry(
+    id_: Id, wait: Annotated[bool, typer.Option(help="wait until it is read and indexed")] = True
+) -> None:
+    """Read a document again, whatever became of it before."""
+    client, identity = document_named(id_)
+    finish(client, client.retry_document(identity)["document"], wait)
+
+
+@app.command()
+def remove(id_: Id) -> None:
+    """Remove a document from the library; its source does not bring it back."""
+    client, identity = document_named(id_)
+    screen.show(client.remove_document(identity), f"Removed {short(identity)}")

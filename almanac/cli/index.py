@@ -1,0 +1,26 @@
+"""``almanac index``: the vectors, which can always be made again from PostgreSQL."""
+
+import typer
+
+from almanac.cli.failures import Failed
+from almanac.cli.screen import facts, screen
+from almanac.client import connect
+
+app = typer.Typer(help="The index of vectors, which can always be made again.")
+
+
+@app.command()
+def verify() -> None:
+    """Compare the index with the records, chunk by chunk."""
+    found = connect().verify_index()
+    if found["missing"] or found["orphans"]:
+        raise Failed(f"the index has {found['missing']} chunks too few and {found['orphans']} too many: "
+                     "`almanac index rebuild` makes it again", found)
+    screen.show(found, f"The index holds the {found['expected']} chunks that the records say, and no other.")
+
+
+@app.command()
+def rebuild() -> None:
+    """Make the index again from the records."""
+    done = connect().rebuild_index()
+    screen.show(done, facts((name.replace("_", " "), value) for name, value in done.items()))

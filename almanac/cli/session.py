@@ -1,0 +1,47 @@
+"""What commands need of the running Almanac: the API, and whole ids from the prefixes that people type."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from almanac.cli.failures import Failed, WrongUsage
+from almanac.client import Client, Json, connect
+
+UUID_LENGTH = 36
+
+
+def source_named(typed: str) -> tuple[Client, str]:
+    """The API, and the id of the source that an id, or the beginning of one, names."""
+    check_id(typed, "source")
+    client = connect()
+    return client, resolve(typed, "source", client.sources)
+
+
+def document_named(typed: str) -> tuple[Client, str]:
+    check_id(typed, "document")
+    client = connect()
+    return client, resolve(typed, "document", client.every_document)
+
+
+def token_named(typed: str) -> tuple[Client, str]:
+    check_id(typed, "token")
+    client = connect()
+    return client, resolve(typed, "token", client.tokens)
+
+
+def check_id(typed: str, what: str) -> None:
+    if not re.fullmatch(r"[0-9a-f-]{4,36}", typed.strip().lower()):
+        raise WrongUsage(f"“{typed}” is no id: give 4 or more characters of the beginning of one, as "
+                         f"`almanac {what} list` shows it")
+
+
+def resolve(typed: str, what: str, everything: Callable[[], Iterable[Json]]) -> str:
+    """The one id that begins with ``typed``; a whole id is taken as it is."""
+    prefix = typed.strip().lower()
+    if len(prefix) == UUID_LENGTH:
+        return prefix
+    found = [row["id"] for row in everything() if row["id"].startswith(prefix)]
+    if not found:
+        raise Failed(f"there is no {what} whose id begins with {prefix}: `almanac {what} list` shows all")
+    if len(found) > 1:
+        raise Failed(f"{len(found)} ids of a {what} begin with {prefix}: give more of it")
+    return str(found[0])

@@ -1,0 +1,175 @@
+"""``almanac source``: what is polled."""
+
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from almanac.cli.failures import Failed, WrongUsage
+from almanac.cli.screen import cut, facts, moment, screen, short, table
+from almanac.cli.session import source_named
+from almanac.cli.waiting import until_polled, until_read
+from almanac.client import Client, Json, connect
+from models.intervals import interval_of, seconds_of
+from tasks.discover.wishes import NewSource
+
+app = typer.Typer(help="What is polled: feeds and pages.")
+Id = Annotated[str, Argument(metavar="ID", help="a source's id, or the first characters of it")]
+
+
+@app.command("add")
+def add(
+    url: Annotated[str, Argument(metavar="URL", help="a feed's or a page's address")],
+    kind: Annotated[str, Option(metavar="auto|feed|page", help="what it is; auto finds out")] = "auto",
+    name: Annotated[str | None, Option(metavar="N", help="what to call it, if not by its own title")] = None,
+    every: Annotated[str | None, Option(metavar="1h", help="how often to look: 30m, 1h, 2d")] = None,
+    cron: Annotated[str | None, Option(metavar='"0 7 * * *"', help="when to look, in UTC")] = None,
+    priority: Annotated[int | None, Option(metavar="0-100", help="high is read first")] = None,
+    weight: Annotated[float | None, Option(metavar="0-1", help="how much it counts in the ranking")] = None,
+    include: Annotated[list[str] | None, Option(metavar="GLOB", help="only addresses like this")] = None,
+    exclude: Annotated[list[str] | None, Option(metavar="GLOB", help="no addresses like this")] = None,
+    limit: Annotated[int | None, Option(metavar="N", help="new items of one poll, at most")] = None,
+    mode: Annotated[str | None, Option(metavar="everything|interesting", help="which items to read")] = None,
+    wait: Annotated[bool, Option(help="wait until its first documents are read and indexed")] = True,
+) -> None:
+    """Add a source, after a look at it, and read its first documents."""
+    choices = {
+        "kind": kind, "name": name, "cron": cron, "priority": priority, "weight": weight, "include": include,
+        "exclude": exclude, "limit": limit, "mode": mode,
+    }
+    wish(url, every, **choices)
+    client = connect()
+    source = client.add_source(url, every=every, **choices)["source"]
+    screen.note(f"{source['name']}: a {source['kind']} of {source['last_poll']['items_seen']} items")
+    if wait:
+        source = until_read(client, source["id"], f"reading {cut(source['name'], 30)}")
+    screen.show(source, found(source))
+
+
+def wish(url: str, every: str | None, **choices: Any) -> NewSource:
+    """What is asked for, checked here as the library will check it. Raises WrongUsage."""
+    given = {name: value for name, value in choices.items() if value is not None}
+    try:
+        return NewSource(url, every_seconds=seconds_of(every) if every is not None else None, **given)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from error
+
+
+def found(source: Json) -> str:
+    return "\n".join([
+        f"Added {short(source['id'])}: {cut(source['name'], 80)}",
+        facts([
+            ("kind", source["kind"]), ("address", source["url"]),
+            ("items", source["last_poll"]["items_seen"]), ("looked at", schedule(source)),
+            ("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
+        ]),
+    ])
+
+
+@app.command("list")
+def list_sources() -> None:
+    """List the sources with their last poll."""
+    sources = connect().sources()
+    rows = [
+        (short(source["id"]), source["kind"], cut(source["name"], 34), schedule(source),
+         moment(source["last_polled_at"]) or "never", sum(source["documents"].values()),
+         cut(source["health"], 60))
+        for source in sources
+    ]
+    headings = ("ID", "KIND", "NAME", "LOOKED AT", "LAST POLL", "DOCUMENTS", "HEALTH")
+    nothing = "No sources yet: add one with `almanac source add URL`"
+    screen.show({"sources": sources}, table(headings, rows, nothing))
+
+
+@app.command()
+def show(id_: Id) -> None:
+    """Show one source: its settings, its last poll and what became of its documents."""
+    client, identity = source_named(id_)
+    source = client.source(identity)
+    screen.show(source, described(source))
+
+
+def described(source: Json) -> str:
+    poll = source["last_poll"] or {}
+    return facts([
+        ("id", source["id"]), ("name", source["name"]), ("kind", source["kind"]), ("address", source["url"]),
+        ("looked at", schedule(source)), ("priority", source["priority"]), ("weight", source["weight"]),
+        ("include", " ".join(source["include"])), ("exclude", " ".join(source["exclude"])),
+        ("items a poll", source["limit_per_poll"]), ("reads", source["mode"]), ("health", source["health"]),
+        ("last poll", poll and f"{moment(poll['finished_at'])}: {poll_sentence(poll)}"),
+        ("next poll", moment(source["next_poll_at"])),
+        ("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
+    ])
+
+
+def schedule(source: Json) -> str:
+    if source["paused"]:
+        return "paused"
+    if source["cron"]:
+        return f"cron {source['cron']}"
+    return f"every {interval_of(source['every_seconds'])}" if source["every_seconds"] else "on demand"
+
+
+def counts(documents: dict[str, int]) -> str:
+    return ", ".join(f"{number} {state.replace('_', ' ')}" for state, number in documents.items()) or "none"
+
+
+def poll_sentence(poll: Json) -> str:
+    return (f"{poll['outcome']}: {poll['reason']} ({poll['items_seen']} items, {poll['items_new']} new, "
+            f"{poll['items_changed']} changed)")
+
+
+@app.command()
+def poll(
+    id_: Annotated[str | None, Argument(metavar="[ID]", help="the source to look at")] = None,
+    due: Annotated[bool, Option("--due", help="all sources whose time has come")] = False,
+    wait: Annotated[bool, Option(help="wait for the poll and for what it finds to be read")] = True,
+) -> None:
+    """Look at a source now, and read what is new."""
+    if due == bool(id_):
+        raise WrongUsage("say which source to poll, or --due for all whose time has come")
+    if id_ is None:
+        tell_started(connect().poll_due_sources())
+    else:
+        poll_one(*source_named(id_), wait)
+
+
+def tell_started(started: Json) -> None:
+    screen.show(started, f"Started: run {started['flow_run_id']}")
+
+
+def poll_one(client: Client, identity: str, wait: bool) -> None:
+    before = client.source(identity)["last_poll"]
+    started = client.poll_source(identity)
+    if not wait:
+        tell_started(started)
+        return
+    last = until_polled(client, identity, before, started["flow_run_id"])
+    if last["outcome"] in {"failed", "suspect"}:
+        raise Failed(last["reason"], last)
+    source = until_read(client, identity, "reading what is new")
+    screen.show(last, f"{poll_sentence(last)}\n{facts([('documents', counts(source['documents']))])}")
+
+
+@app.command()
+def pause(id_: Id) -> None:
+    """Stop looking at a source; what it brought goes on answering."""
+    client, identity = source_named(id_)
+    source = client.pause_source(identity)
+    screen.show(source, f"Paused {cut(source['name'], 80)}")
+
+
+@app.command()
+def resume(id_: Id) -> None:
+    """Look at a paused source again."""
+    client, identity = source_named(id_)
+    source = client.resume_source(identity)
+    screen.show(source, f"Resumed {cut(source['name'], 80)}")
+
+
+@app.command()
+def remove(id_: Id) -> None:
+    """Remove a source and all its documents from the library."""
+    client, identity = source_named(id_)
+    screen.show(removed := client.remove_source(identity),
+                f"Removed {short(identity)} with {removed['documents']} documents")

@@ -1,0 +1,125 @@
+"""``almanac up``, ``down``, ``status``, ``doctor`` and ``welcome``: the parts of one machine."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from almanac.cli.failures import Failed
+from almanac.cli.screen import facts, one_line, screen, table
+from almanac.settings import Settings, settings
+from almanac.stack.errors import StackError
+
+Json = dict[str, Any]
+
+
+def up(
+    detach: Annotated[bool, typer.Option("--detach", help="return when all is ready, and go on")] = False,
+    no_dashboard: Annotated[bool, typer.Option("--no-dashboard", help="leave the dashboard out")] = False,
+) -> None:
+    """Start every part and keep them running until Ctrl-C or `almanac down`."""
+    from almanac.stack.background import in_background
+    from almanac.stack.up import log_file
+
+    chosen = settings()
+    run = runner(chosen, dashboard=not no_dashboard)
+    status = in_background(run, log_file(chosen.home)) if detach else run(lambda: None)
+    raise typer.Exit(status)
+
+
+def runner(chosen: Settings, dashboard: bool) -> Callable[[Callable[[], None]], int]:
+    """The stack as work that says when it is ready; its exit status."""
+    from almanac.stack.report import report
+    from almanac.stack.up import up as start
+
+    def run(ready: Callable[[], None]) -> int:
+        def show_ready() -> None:
+            now = report(chosen)
+            with contextlib.suppress(OSError):  # a reader that has gone does not stop the stack
+                screen.show(now, where(now, dashboard))
+            ready()
+
+        try:
+            start(chosen, dashboard, tell, show_ready)
+        except StackError as error:
+            raise Failed(str(error)) from error
+        return 0
+
+    return run
+
+
+def tell(line: str) -> None:
+    """A line of the stack's log, for whoever watches: stdout belongs to the document with ``--json``."""
+    stream = sys.stderr if screen.json else sys.stdout
+    print(f"{datetime.now():%H:%M:%S}  {one_line(line)}", file=stream, flush=True)
+
+
+def where(now: Json, dashboard: bool = True) -> str:
+    urls = now["urls"]
+    return facts([
+        ("API", f"{urls['api']} (its documentation at {urls['api']}/docs)"),
+        ("dashboard", urls["dashboard"] if dashboard else None),
+        ("Prefect UI", urls["prefect"]),
+    ])
+
+
+def down() -> None:
+    """Stop every part."""
+    from almanac.stack.down import down as stop
+
+    said = stop(settings().home)
+    screen.show({"said": said}, said)
+
+
+def status() -> None:
+    """Show the parts and how they are; exit status 1 when one is not well."""
+    from almanac.stack.report import report
+
+    now = report(settings())
+    if not now["running"]:
+        raise Failed("Almanac is not running: start it with `almanac up`", now)
+    screen.show(now, described(now))
+    raise typer.Exit(0 if now["fine"] else 1)
+
+
+def described(now: Json) -> str:
+    rows = [
+        (part["name"], part["state"], part["pid"], part["port"], elapsed(part["since"]), part["restarts"],
+         part["problem"])
+        for part in now["parts"]
+    ]
+    parts = table(("PART", "STATE", "PID", "PORT", "FOR", "RESTARTS", "LAST PROBLEM"), rows, "no parts yet")
+    health = (now["health"] or {}).get("status", "does not answer")
+    return "\n".join([parts, "", facts([("library says", health)]), where(now)])
+
+
+def elapsed(since: str) -> str:
+    """How long ago an ISO 8601 time was, in its largest unit."""
+    seconds = int((datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds())
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(seconds, 0)} s"
+
+
+def doctor() -> None:
+    """Check what Almanac needs of this machine; exit status 1 when something must be mended."""
+    from almanac.stack.doctor import examine
+
+    findings = examine(settings())
+    sick = [finding for finding in findings if finding.fine is False]
+    marks = {True: "ok", False: "WRONG", None: "-"}
+    lines = [(marks[finding.fine], finding.what, finding.words) for finding in findings]
+    screen.show({"fine": not sick, "findings": [finding.document() for finding in findings]},
+                table(("", "CHECKED", "FOUND"), lines, ""))
+    raise typer.Exit(1 if sick else 0)
+
+
+def welcome() -> None:
+    """Add the starter sources to an empty library, read them, and answer a sample question."""
+    from almanac.cli.welcome import greet
+
+    greet(settings())

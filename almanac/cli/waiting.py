@@ -1,0 +1,120 @@
+"""Waiting for work that goes on in the library, with a progress bar where somebody watches."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from almanac.cli.failures import Failed
+from almanac.cli.screen import screen
+from almanac.client import Client, Json
+from models.states import DocumentState
+
+SECONDS_BETWEEN_LOOKS = 0.5
+STALLED_SECONDS = 300.0  # nothing moved: something is wrong, or the site is very slow
+LIMIT_LOOK_SECONDS = 10.0  # nothing moved: perhaps the hour's articles are used up
+ENDED = {"completed", "failed", "crashed", "cancelled"}
+
+Advance = Callable[[int, int], None]
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Advance]:
+    """A function of (done, total) that moves a bar on a terminal and is silent elsewhere."""
+    if screen.json or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description}", markup=False)
+    columns = text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total or None)
+
+
+class Patience:
+    """Notices when what is looked at has not moved for too long."""
+
+    def __init__(self) -> None:
+        self.seen: Any = None
+        self.since = time.monotonic()
+
+    def still(self, now_seen: Any) -> float:
+        """Seconds since ``now_seen`` was last different."""
+        if now_seen != self.seen:
+            self.seen, self.since = now_seen, time.monotonic()
+        return time.monotonic() - self.since
+
+
+class Progress(NamedTuple):
+    """Documents on their way, those among them that only wait for the index, and all."""
+
+    left: int
+    read: int
+    total: int
+
+    def held(self, still: float) -> bool:
+        """Whether all that is left seems to wait for the limits, after so many seconds without a move."""
+        return self.left == self.read and still > LIMIT_LOOK_SECONDS
+
+
+def of_source(source: Json) -> Progress:
+    states = source["documents"]
+    return Progress(source["unfinished"], states.get(DocumentState.READ, 0), sum(states.values()))
+
+
+def of_document(document: Json) -> Progress:
+    """An attempt is under way or about to be; a retry at a later time is not waited for."""
+    read = document["state"] == DocumentState.READ
+    due_at = document["due_at"]
+    due = due_at is not None and datetime.fromisoformat(due_at) <= datetime.now(UTC)
+    return Progress(read or due, read, 1)
+
+
+def until_read(client: Client, source_id: str, title: str) -> Json:
+    """Wait until no document of a source is on its way; the source as it then is."""
+    return until_settled(client, lambda: client.source(source_id), of_source, title)
+
+
+def until_settled(
+    client: Client, look: Callable[[], Json], progress_of: Callable[[Json], Progress], title: str
+) -> Json:
+    """What ``look`` finds when nothing is left on its way, but for what this hour's limit holds back.
+
+    Failed when nothing moves any more.
+    """
+    patience = Patience()
+    with bar(title) as advance:
+        while True:
+            progress = progress_of(found := look())
+            advance(progress.total - progress.left, progress.total)
+            still = patience.still(progress)
+            if not progress.left or (progress.held(still) and limit_reached(client)):
+                return found
+            if still > STALLED_SECONDS:
+                raise Failed("nothing moves any more: `almanac status` says how the parts are", found)
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def until_polled(client: Client, source_id: str, before: Json | None, run_id: str) -> Json:
+    """Wait for a poll that is newer than ``before``; the poll. Failed when its run brings none."""
+    known, patience = before and before["id"], Patience()
+    with bar("looking at the source") as advance:
+        while True:
+            advance(0, 0)
+            state = client.run(run_id)["state"]  # first: a run that has ended has left its poll by then
+            poll: Json | None = client.source(source_id)["last_poll"]
+            if poll and poll["id"] != known:
+                return poll
+            if state in ENDED or patience.still(state) > STALLED_SECONDS:
+                raise Failed(f"no poll came of it, its run is {state}: the Prefect UI shows run {run_id}")
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def limit_reached(client: Client) -> bool:
+    """Whether no more articles may be indexed in this hour or day."""
+    return any(limit["used"] >= limit["limit"] for limit in client.system()["limits"].values())

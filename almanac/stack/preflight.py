@@ -1,0 +1,75 @@
+"""What must be right before anything is started: the data folder and the ports."""
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from errno import EADDRINUSE, EADDRNOTAVAIL
+from pathlib import Path
+
+from almanac.stack.errors import StackError
+
+NEEDED_BYTES = 300_000_000  # a fresh cluster, its first write-ahead log, and the first pages
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port that a part will listen on, and the setting that names it."""
+
+    number: int
+    setting: str
+
+
+def make_home(home: Path, needed: int = NEEDED_BYTES) -> None:
+    """Make the data folder and let nobody but its owner into it. Raises StackError and then makes nothing."""
+    try:
+        existing = next(folder for folder in (home, *home.parents) if folder.exists())
+        if not existing.is_dir():
+            raise StackError(f"{existing} is a file: set ALMANAC_HOME to a folder")
+        free = shutil.disk_usage(existing).free
+        if free < needed:
+            raise StackError(f"only {free // 1_000_000} MB are free on the disk of {home}, Almanac needs "
+                             f"{needed // 1_000_000}: make room, or set ALMANAC_HOME to a folder elsewhere")
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if home.stat().st_mode & 0o077:
+            home.chmod(0o700)
+        for name in ("run", "logs", "keys"):
+            (home / name).mkdir(mode=0o700, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise StackError(f"the data folder {home} cannot be written ({error.strerror}): "
+                         "set ALMANAC_HOME to a folder of your own") from error
+
+
+def check_ports(host: str, ports: Iterable[Port]) -> None:
+    """Raise StackError for the first port that cannot be listened on, with the setting that changes it."""
+    taken: dict[int, str] = {}
+    for port in ports:
+        if port.number in taken:
+            raise StackError(f"{taken[port.number]} and {port.setting} are both {port.number}: "
+                             "give each a port of its own")
+        taken[port.number] = port.setting
+        check_port(host, port)
+
+
+def check_port(host: str, port: Port) -> None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or None, port.number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with socket.socket(family, kind, protocol) as listener:
+            if os.name == "posix":  # a port that was closed a moment ago is free
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(1)
+    except socket.gaierror as error:
+        raise StackError(f"ALMANAC_HOST is {host!r}, which is no address of this machine") from error
+    except OSError as error:
+        if error.errno == EADDRNOTAVAIL:
+            raise StackError(f"ALMANAC_HOST is {host!r}, which is no address of this machine") from error
+        if error.errno == EADDRINUSE:
+            raise StackError(f"port {port.number} is in use: set {port.setting} to another") from error
+        raise StackError(f"port {port.number} cannot be listened on ({error.strerror}): set {port.setting} "
+                         "to another") from error

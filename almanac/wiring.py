@@ -1,0 +1,120 @@
+"""Which adapter stands behind each port: the only place that names them, and that knows of modes."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from importlib.resources import files
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from almanac.settings import Settings, settings
+from models.session import Database
+from tasks.discover.documentation import Shelf
+from tasks.extract.jail import Jail
+from tasks.ports import Embedder, Fetcher, Index, Parser
+from tasks.web.door import Door
+from tasks.web.policy import Policy
+
+PARSERS = {
+    "page": "tasks.extract.page:parse",
+    "markdown": "tasks.extract.markdown:parse",
+    "feed": "tasks.discover.feed:parse",
+}
+
+T = TypeVar("T")
+
+
+class Once(Generic[T]):
+    """An attribute that is made when first asked for, by whichever thread asks first.
+
+    Each has a lock of its own, so that nothing waits for the model but what needs it.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._lock = Lock()
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._slot = f"_{name}"
+
+    def __get__(self, library: Any, owner: type | None = None) -> T:
+        with self._lock:
+            made: dict[str, T] = library.__dict__
+            if self._slot not in made:
+                made[self._slot] = self._make(library)
+            return made[self._slot]
+
+
+class Library:
+    """The long-lived things of one process. Usable from every thread and event loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.worker = "library"  # whose leases are its own after a restart: one such process a database
+        self._closing = ExitStack()
+
+    @Once
+    def db(self) -> Database:
+        """Raises ValueError without an address: the stack gives it."""
+        if self.settings.database_url is None:
+            raise ValueError("ALMANAC_DATABASE_URL is not set: start Almanac with `almanac up`, or set it")
+        database = Database(self.settings.database_url.get_secret_value())
+        self._closing.callback(database.close)
+        return database
+
+    @Once
+    def fetcher(self) -> Fetcher:
+        wanted = self.settings
+        door = Door(
+            Policy(wanted.allowed_networks), contact=wanted.contact, host_delay=wanted.host_delay,
+            in_flight=wanted.fetches_in_flight, timeout=wanted.fetch_timeout, max_bytes=wanted.max_page_bytes,
+        )
+        self._closing.callback(door.close)
+        return Shelf(files("almanac") / "documentation", beyond=door)
+
+    @Once
+    def parser(self) -> Parser:
+        jail = Jail(PARSERS)
+        self._closing.callback(jail.close)
+        return jail
+
+    @Once
+    def embedder(self) -> Embedder:
+        from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
+
+        return MiniLM()
+
+    @Once
+    def index(self) -> Index:
+        if self.settings.qdrant_url is not None:
+            raise ValueError("ALMANAC_QDRANT_URL is set, but this release has the index in process only: "
+                             "unset it")
+        from tasks.index.edge import EdgeIndex
+
+        folder = self.settings.home / "index" / self.embedder.name.replace("/", "-")
+        index = EdgeIndex(folder, self.embedder.dimensions)
+        self._closing.callback(index.close)
+        return index
+
+    def close(self) -> None:
+        """Close what was opened, the last first."""
+        self._closing.close()
+
+
+@cache
+def library() -> Library:
+    """The library of this process."""
+    return Library(settings())
+
+
+def prefect_environment(chosen: Settings) -> dict[str, str]:
+    """Where Prefect's server is, and what its client leaves undone; read when Prefect is imported."""
+    return {
+        "PREFECT_API_URL": chosen.prefect_api_url,
+        "PREFECT_HOME": str(chosen.home / "prefect"),
+        "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
+        "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false",
+        "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "DO_NOT_TRACK": "1",
+    }

@@ -1,0 +1,77 @@
+"""One excerpt of an answer as a card: what it says, where it comes from, and why it is here."""
+
+import streamlit as st
+from markupsafe import Markup
+
+from almanac.client import Json
+from dashboards import record
+from dashboards.words import day, joined, link, markup, shown
+
+PARTS = {  # of a score, with what each says
+    "similarity": "how close its meaning is to the question",
+    "topic": "how well its topics fit those of the question",
+    "freshness": "how new it is: half at each half-life of its kind, always 1 for what does not age",
+    "source": "the weight that its source was given",
+    "interest": "how well it fits your interests",
+    "recently_used": "taken off, because its document answered recently",
+}
+FORMULA = ("The score is the sum of its parts, each from 0 to 1 and multiplied by what it counts, less what "
+           "recent use takes off.")
+
+
+def show(retrieval_id: str, excerpt: Json) -> None:
+    """The card, with a button that opens the record behind it."""
+    label = excerpt["label"]
+    with st.container(border=True, key=f"excerpt-{label}"):
+        shown(card(excerpt))
+        if st.button("Show the record", key=f"record-{label}"):
+            record.show(retrieval_id, label)
+
+
+def card(excerpt: Json) -> Markup:
+    cited = excerpt["citation"]
+    return markup(
+        '<article class="excerpt">'
+        '<header><span class="label">{label}</span><h2 dir="auto">{title}</h2></header>{origin}{path}'
+        '<div class="passage" dir="auto">{text}</div>{score}</article>',
+        label=excerpt["label"], title=link(cited["url"], cited["title"] or cited["url"]),
+        origin=origin(excerpt), path=path(excerpt["headings"]), text=excerpt["text"], score=score(excerpt),
+    )
+
+
+def origin(excerpt: Json) -> Markup:
+    cited = excerpt["citation"]
+    return in_a_row(" · ", cited["source"], day(cited["published_at"]), cited["author"], excerpt["story"])
+
+
+def path(headings: list[str]) -> Markup:
+    """The headings that the excerpt stands under."""
+    return in_a_row(" &rsaquo; ", *headings)
+
+
+def in_a_row(between: str, *words: str | None) -> Markup:
+    said = Markup(between).join(markup("<bdi>{}</bdi>", each) for each in words if each)  # noqa: S704 - ours
+    return markup('<p class="quiet">{}</p>', said) if said else said
+
+
+def score(excerpt: Json) -> Markup:
+    """The total; opened, its parts and the sum that they make."""
+    parts = excerpt["score"]
+    rows = joined(
+        markup('<tr><th scope="row">{}</th><td class="number">{:.3f}</td>'
+               '<td>{}</td><td class="quiet">{}</td></tr>',
+               name.replace("_", " "), parts[name], meter(parts[name]), meaning)
+        for name, meaning in PARTS.items()
+    )
+    return markup(
+        '<details><summary>Score <b class="number">{:.2f}</b>{}</summary>'
+        '<p>{}</p><table class="parts">{}</table><p class="quiet">{}</p></details>',
+        parts["total"], meter(parts["total"]), FORMULA, rows,
+        excerpt.get("explanation", "").replace("*", "\N{MULTIPLICATION SIGN}"),
+    )
+
+
+def meter(share: float) -> Markup:
+    """A bar for a number from 0 to 1."""
+    return markup('<span class="meter" aria-hidden="true"><i style="width:{:.0f}%"></i></span>',
+                  100 * min(max(share, 0.0), 1.0))

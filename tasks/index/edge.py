@@ -1,0 +1,216 @@
+"""The embedded index: Qdrant Edge in this process, in a folder that one process at a time may hold."""
+
+import fcntl
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock, Thread
+from typing import cast
+from uuid import UUID
+
+import qdrant_edge as engine
+
+from tasks.errors import Permanent, StageError, Transient
+from tasks.index.shard import carry, config, create, load, nearest, point, translated
+from tasks.ports import Entry, Hit, Vectors
+
+BATCH = 500  # points a write, in which the engine keeps Python's lock for some 20 ms
+PAGE = 5_000
+UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
+OPTIMISER = Path(__file__).with_name("optimise.py")
+
+log = logging.getLogger(__name__)
+
+
+class EdgeIndex:
+    """Implements ports.Index in ``folder``: the files of ``shard-N``, where ``current`` names the one in use.
+
+    A shard that cannot be read, or that holds vectors of another size, is moved aside and begun anew; then
+    ``fresh`` says that there is nothing in it. What ``upsert`` has returned from survives a kill and a power
+    cut; what ``delete`` has, a kill. Many new points are given a search graph on a copy, in a process of its
+    own, while this one answers and writes.
+    """
+
+    def __init__(self, folder: Path, dimensions: int, unoptimised: int = UNOPTIMISED) -> None:
+        """Open the index, or make it. Raises Transient while another process has it open."""
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.dimensions = dimensions
+        self.fresh = False
+        self._folder = folder
+        self._unoptimised = unoptimised
+        self._config = config(dimensions, unoptimised)
+        self._writing = Lock()  # one writer; taken before the other
+        self._handle = Lock()  # guards the open shard
+        self._touched: set[UUID] = set()  # ids written since the optimiser's copy was made
+        self._optimiser: Thread | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._hold = hold(folder / "lock")
+        self._path = folder / (read(folder / "current") or "shard-1")
+        self._shard: engine.EdgeShard | None = self._open()
+
+    def upsert(self, entries: Sequence[Entry]) -> None:
+        if any(entry.vector.shape != (self.dimensions,) for entry in entries):
+            raise Permanent(f"the index holds vectors of {self.dimensions} dimensions, and these are others")
+        for i in range(0, len(entries), BATCH):
+            part = entries[i : i + BATCH]
+            self._write([entry.id for entry in part],
+                        engine.UpdateOperation.upsert_points([point(entry) for entry in part]))
+        if entries:
+            with self._writing, self._use("be written") as open_shard:
+                open_shard.flush()
+            self._optimise_if_due()
+
+    def delete(self, ids: Sequence[UUID]) -> None:
+        for i in range(0, len(ids), BATCH):
+            part = list(ids[i : i + BATCH])
+            self._write(part, engine.UpdateOperation.delete_points(cast("list[engine.PointId]", part)))
+
+    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
+        if limit < 1 or not scopes:
+            return []
+        with self._use("be searched") as open_shard:
+            found = nearest(open_shard, vector.ravel().tolist(), limit, minimum, scopes)
+        return sorted((Hit(cast(UUID, hit.id), hit.score) for hit in found),
+                      key=lambda hit: (-hit.similarity, hit.id))
+
+    def count(self) -> int:
+        with self._use("be counted") as open_shard:
+            return open_shard.count(engine.CountRequest(exact=True))
+
+    def ids(self) -> Iterator[UUID]:
+        offset: engine.PointId | None = None
+        while True:
+            with self._use("be listed") as open_shard:
+                records, offset = open_shard.scroll(engine.ScrollRequest(
+                    offset=offset, limit=PAGE, with_payload=False, with_vector=False))
+            yield from (cast(UUID, record.id) for record in records)
+            if offset is None:
+                return
+
+    def close(self) -> None:
+        """Write everything down and let go of the folder. Closing twice is closing once."""
+        with self._handle:
+            last, self._shard = self._shard, None
+            if self._child:
+                self._child.kill()
+        if self._optimiser:
+            self._optimiser.join()
+        if last:
+            with translated("be closed"):
+                last.flush()
+                last.close()
+            os.close(self._hold)
+
+    @contextmanager
+    def _use(self, doing: str) -> Iterator[engine.EdgeShard]:
+        with self._handle, translated(doing):
+            if self._shard is None:
+                raise Transient("the index is closed")
+            yield self._shard
+
+    def _write(self, ids: Sequence[UUID], operation: engine.UpdateOperation) -> None:
+        with self._writing, self._use("be written") as open_shard:
+            open_shard.update(operation)
+            self._touched.update(ids if self._optimiser else ())
+
+    def _open(self) -> engine.EdgeShard:
+        for left_over in set(self._folder.glob("shard-*")) - {self._path}:
+            shutil.rmtree(left_over)
+        if self._path.exists():
+            try:
+                return load(self._path, self._config)
+            except Transient as error:
+                aside = self._folder / "unreadable"
+                log.warning("%s; it is made anew, and what was there is in %s", error, aside)
+                shutil.rmtree(aside, ignore_errors=True)
+                self._path.rename(aside)
+        self.fresh = True
+        return create(self._path, self._config)
+
+    def _due(self) -> bool:
+        with self._use("be measured") as open_shard:
+            info = open_shard.info()
+        return info.points_count - info.indexed_vectors_count >= self._unoptimised
+
+    def _optimise_if_due(self) -> None:
+        with self._writing:
+            if not self._optimiser and self._due():
+                self._optimiser = Thread(target=self._optimise, name="optimise", daemon=True)
+                self._optimiser.start()
+
+    def _optimise(self) -> None:
+        """Replace the shard by optimised copies of it; whatever goes wrong, the one that is open stays."""
+        try:
+            while self._due():
+                self._replace(self._folder / f"shard-{int(self._path.name.removeprefix('shard-')) + 1}")
+        except (StageError, OSError) as error:
+            if self._shard:
+                log.warning("the index goes on without a search graph for what is new: %s", error)
+        self._optimiser = None
+
+    def _replace(self, copy: Path) -> None:
+        old = self._path
+        try:
+            self._copy(copy)
+            self._run(copy)
+            self._switch(copy)
+        finally:
+            shutil.rmtree(old if self._path == copy else copy, ignore_errors=True)
+
+    def _copy(self, copy: Path) -> None:
+        with self._writing:
+            with self._use("be written") as open_shard:
+                open_shard.flush()
+            shutil.copytree(self._path, copy)
+            self._touched = set()
+
+    def _run(self, copy: Path) -> None:
+        with self._use("be optimised"):
+            self._child = subprocess.Popen([sys.executable, "-I", str(OPTIMISER), str(copy)],
+                                           stdin=subprocess.DEVNULL)
+        if status := self._child.wait():
+            raise Transient(f"its optimiser ended with status {status}")
+
+    def _switch(self, copy: Path) -> None:
+        """Bring the copy up to date and use it from now on."""
+        optimised = load(copy, self._config)
+        while len(self._touched) > BATCH:
+            with self._writing, self._use("be read") as open_shard:
+                part = [self._touched.pop() for _ in range(BATCH)]
+                carry(part, open_shard, optimised)
+        with self._writing, self._use("be read") as open_shard:
+            carry(list(self._touched), open_shard, optimised)
+            optimised.flush()
+            write(self._folder / "current", copy.name)
+            self._shard, self._path = optimised, copy
+            open_shard.close()
+
+
+def hold(path: Path) -> int:
+    """The lock file, locked until it is closed or this process ends. Raises Transient when it is taken."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.read(lock, 20).decode()
+        os.close(lock)
+        raise Transient(f"the index in {path.parent} is open in process {owner}: stop that first") from None
+    os.truncate(lock, 0)
+    os.write(lock, str(os.getpid()).encode())
+    return lock
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def write(path: Path, text: str) -> None:
+    """Replace the file's text in one step."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)

@@ -1,0 +1,109 @@
+"""Documents over HTTP."""
+
+import httpx
+import pytest
+from household import Household, assert_problem
+from small_library import FEED, SITE
+
+from models.session import Database
+from models.tables import Document
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+async def read(api: httpx.AsyncClient, household: Household) -> dict[str, dict[str, object]]:
+    """Each document of the site's feed by the end of its address, read and indexed."""
+    await api.post("/v1/sources", json={"url": FEED})
+    household.runs.join()
+    listed = (await api.get("/v1/documents")).json()["documents"]
+    return {document["url"].rpartition("/")[2]: document for document in listed}
+
+
+async def test_an_address_is_read_when_asked_for(api: httpx.AsyncClient, household: Household) -> None:
+    answer = await api.post("/v1/documents", json={"url": f"{SITE}/owls"})
+    assert answer.status_code == 202
+    document = answer.json()["document"]
+    assert household.runs.started == [("read", {"document_ids": [document["id"]]})]
+    household.runs.join()
+    shown = (await api.get(f"/v1/documents/{document['id']}")).json()
+    assert (shown["state"], shown["title"]) == ("indexed", "A census of barn owls")
+    assert "Forty nests" in shown["version"]["text"]
+
+
+async def test_reading_a_known_address_reads_it_again(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    again = (await api.post("/v1/documents", json={"url": f"{SITE}/owls#top"})).json()["document"]
+    assert again["id"] == read["owls"]["id"]
+    household.runs.join()
+    assert household.library.fetcher.asked.count(f"{SITE}/owls") == 2
+
+
+async def test_each_ends_in_its_state_with_its_reason(read: dict[str, dict[str, object]]) -> None:
+    assert {name: document["state"] for name, document in read.items()} == {
+        "lighthouse": "indexed", "owls": "indexed", "gone": "rejected"}
+    assert "410" in str(read["gone"]["reason"])
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ({"state": "rejected"}, {"gone"}),
+        ({"q": "barn owls"}, {"owls"}),
+        ({"q": "HOUSE"}, {"lighthouse"}),
+        ({"q": "100%"}, set()),
+        ({"source": "ffffffff-ffff-4fff-8fff-ffffffffffff"}, set()),
+    ],
+)
+async def test_the_list_can_be_narrowed(
+    api: httpx.AsyncClient, read: dict[str, dict[str, object]], query: dict[str, str], names: set[str]
+) -> None:
+    listed = (await api.get("/v1/documents", params=query)).json()
+    assert {document["url"].rpartition("/")[2] for document in listed["documents"]} == names
+    assert listed["next"] is None
+
+
+async def test_pages_hold_each_document_once(
+    api: httpx.AsyncClient, read: dict[str, dict[str, object]]
+) -> None:
+    first = (await api.get("/v1/documents", params={"limit": 2})).json()
+    second = (await api.get("/v1/documents", params={"limit": 2, "after": first["next"]})).json()
+    assert (len(first["documents"]), len(second["documents"]), second["next"]) == (2, 1, None)
+    ids = {document["id"] for page in (first, second) for document in page["documents"]}
+    assert ids == {document["id"] for document in read.values()}
+
+
+async def test_a_changed_page_has_two_versions_newest_first(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    household.library.fetcher.pages[f"{SITE}/owls"] = "A census of barn owls\nFifty nests after all."
+    answer = await api.post(f"/v1/documents/{read['owls']['id']}/retry")
+    assert answer.status_code == 202
+    household.runs.join()
+    versions = (await api.get(f"/v1/documents/{read['owls']['id']}/versions")).json()["versions"]
+    assert [version["number"] for version in versions] == [2, 1]
+
+
+async def test_a_removed_document_is_gone_and_not_brought_back(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    path = f"/v1/documents/{read['owls']['id']}"
+    assert (await api.delete(path)).json()["documents"] == 1
+    assert_problem(await api.get(path), 404, "not_found")
+    assert_problem(await api.delete(path), 404, "not_found")
+    [source] = (await api.get("/v1/sources")).json()["sources"]
+    await api.post(f"/v1/sources/{source['id']}/poll")
+    household.runs.join()
+    assert len((await api.get("/v1/documents")).json()["documents"]) == 2
+
+
+async def test_a_document_of_another_scope_does_not_exist(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]], db: Database
+) -> None:
+    with db.begin() as session:
+        session.query(Document).update({"scopes": ["library", "private"]})
+    path = f"/v1/documents/{read['owls']['id']}"
+    assert (await api.get("/v1/documents")).json()["documents"] == []
+    for method, more in [("GET", ""), ("GET", "/versions"), ("POST", "/retry"), ("DELETE", "")]:
+        assert_problem(await api.request(method, path + more), 404, "not_found")

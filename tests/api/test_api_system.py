@@ -1,0 +1,60 @@
+"""How the whole is, for whoever watches it."""
+
+import httpx
+import pytest
+from household import WELL, Household
+from small_library import FEED
+
+from almanac import __version__
+
+pytestmark = pytest.mark.database
+
+
+async def test_health_is_ok_when_every_part_is(api: httpx.AsyncClient, household: Household) -> None:
+    assert (await api.get("/health")).json() == {"status": "ok", "parts": WELL, "version": __version__}
+    household.parts["model"] = "starting"
+    answer = await api.get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (200, "starting")
+
+
+async def test_the_system_tells_what_waits_and_how_much_of_the_limits_is_used(
+    api: httpx.AsyncClient, household: Household
+) -> None:
+    await api.post("/v1/sources", json={"url": FEED})
+    household.runs.join()
+    system = (await api.get("/v1/system")).json()
+    assert system["queues"]["documents"] == {"indexed": 2, "rejected": 1}
+    assert (system["queues"]["due"], system["queues"]["waiting"]) == (0, 0)
+    hour, day = system["limits"]["articles_per_hour"], system["limits"]["articles_per_day"]
+    assert (hour["limit"], hour["used"], day["used"]) == (household.library.settings.articles_per_hour, 2, 2)
+
+
+async def test_the_settings_in_force_hold_no_secret(api: httpx.AsyncClient, household: Household) -> None:
+    secret = "postgresql+psycopg://almanac:hunter2@db/almanac"
+    household.library.settings = type(household.library.settings)(
+        database_url=secret, qdrant_url="http://almanac:hunter2@qdrant:6333")
+    answer = await api.get("/v1/system")
+    assert "hunter2" not in answer.text
+    assert answer.json()["settings"]["ALMANAC_QDRANT_URL"] == "http://********@qdrant:6333"
+    assert answer.json()["settings"]["ALMANAC_API_PORT"] == 8420
+
+
+async def test_every_route_is_in_the_documentation_with_its_token(api: httpx.AsyncClient) -> None:
+    described = (await api.get("/openapi.json")).json()
+    assert {"/v1/retrieve", "/v1/sources", "/v1/documents"} <= set(described["paths"])
+    for path, methods in described["paths"].items():
+        for method in methods.values():
+            assert method.get("security") == ([{"HTTPBearer": []}] if path != "/health" else None), path
+
+
+async def test_the_index_is_verified_and_made_again(api: httpx.AsyncClient, household: Household) -> None:
+    await api.post("/v1/sources", json={"url": FEED})
+    household.runs.join()
+    vault = household.library.index
+    held = set(vault.entries)
+    sound = (await api.post("/v1/index/verify")).json()
+    assert (sound["missing"], sound["orphans"]) == (0, 0)
+    vault.entries.pop(next(iter(held)))
+    assert (await api.post("/v1/index/verify")).json()["missing"] == 1
+    assert (await api.post("/v1/index/rebuild")).status_code == 200
+    assert set(vault.entries) == held

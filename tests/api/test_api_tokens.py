@@ -1,0 +1,53 @@
+"""Who may speak to the API."""
+
+import httpx
+import pytest
+from household import TOKEN, assert_problem
+
+from models.session import Database
+from tasks import curate
+
+pytestmark = pytest.mark.database
+
+
+async def test_a_token_is_told_once_and_works_until_it_is_revoked(api: httpx.AsyncClient) -> None:
+    made = await api.post("/v1/tokens", json={"name": "assistant"})
+    assert made.status_code == 201
+    secret, identity = made.json()["token"], made.json()["id"]
+    assistant = {"Authorization": f"Bearer {secret}"}
+    assert (await api.get("/v1/sources", headers=assistant)).status_code == 200
+    listed = await api.get("/v1/tokens")
+    assert secret not in listed.text
+    assert {"assistant"} < {token["name"] for token in listed.json()["tokens"]}
+    assert (await api.delete(f"/v1/tokens/{identity}")).status_code == 204
+    assert_problem(await api.get("/v1/sources", headers=assistant), 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("GET", "", None), ("POST", "", {"name": "more", "scopes": ["private"]}), ("DELETE", "/{id}", None)],
+)
+async def test_only_the_owner_deals_with_tokens(
+    api: httpx.AsyncClient, method: str, path: str, body: dict[str, object] | None
+) -> None:
+    made = (await api.post("/v1/tokens", json={"name": "assistant"})).json()
+    assistant = {"Authorization": f"Bearer {made['token']}"}
+    path = f"/v1/tokens{path.format(id=made['id'])}"
+    answer = await api.request(method, path, json=body, headers=assistant)
+    assert_problem(answer, 403, "owner_only")
+    assert len((await api.get("/v1/tokens")).json()["tokens"]) == 2
+
+
+async def test_a_token_of_another_scope_reads_nothing_of_the_library(api: httpx.AsyncClient) -> None:
+    made = (await api.post("/v1/tokens", json={"name": "other", "scopes": ["elsewhere"]})).json()
+    other = {"Authorization": f"Bearer {made['token']}"}
+    found = await api.post("/v1/retrieve", json={"query": "owls"}, headers=other)
+    assert (found.status_code, found.json()["excerpts"]) == (200, [])
+
+
+async def test_the_token_that_the_command_line_uses_is_not_revoked(
+    api: httpx.AsyncClient, db: Database
+) -> None:
+    owner = curate.owner_of(db, TOKEN)
+    assert owner is not None
+    assert "data folder" in assert_problem(await api.delete(f"/v1/tokens/{owner.id}"), 409, "owner_token")

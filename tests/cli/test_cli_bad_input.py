@@ -1,0 +1,123 @@
+"""Bad input: one line on stderr that says what to do, and the exit status of the contract."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_library import FEED, SITE
+
+FAILED, USAGE = 1, 2
+UNKNOWN = "ffffffff-ffff-4fff-8fff-ffffffffffff"
+
+FOUND_HERE = [
+    # words, what the line says; found without anything running
+    ([], "missing command"),
+    (["frobnicate"], "frobnicate"),
+    (["source"], "missing command"),
+    (["source", "frobnicate"], "frobnicate"),
+    (["source", "list", "--frobnicate"], "--frobnicate"),
+    (["source", "list", "more"], "more"),
+    (["source", "add"], "URL"),
+    (["source", "add", "gopher://old.example/"], "gopher"),
+    (["source", "add", "not a url"], "https://"),
+    (["source", "add", ""], "https://"),
+    (["source", "add", "https://user:secret@site.example/"], "user name or password"),
+    (["source", "add", FEED, "--every", "soon"], "1h"),
+    (["source", "add", FEED, "--every", "1s"], "1m"),
+    (["source", "add", FEED, "--cron", "at noon"], "five fields"),
+    (["source", "add", FEED, "--every", "1h", "--cron", "0 7 * * *"], "not both"),
+    (["source", "add", FEED, "--weight", "3"], "weight"),
+    (["source", "add", FEED, "--weight", "nan"], "weight"),
+    (["source", "add", FEED, "--priority", "high"], "priority"),
+    (["source", "add", FEED, "--limit", "0"], "limit"),
+    (["source", "add", FEED, "--kind", "gopher"], "kind"),
+    (["source", "add", FEED, "--kind", "sitemap"], "not readable yet"),
+    (["source", "add", FEED, "--mode", "some"], "mode"),
+    (["source", "poll"], "--due"),
+    (["source", "poll", UNKNOWN, "--due"], "--due"),
+    (["source", "show", "abc"], "4 or more characters"),
+    (["source", "show", "no-id"], "almanac source list"),
+    (["read", "ftp://site.example/a"], "ftp"),
+    (["read"], "URL"),
+    (["search", ""], "empty"),
+    (["search", "  "], "empty"),
+    (["search", "owls", "-k", "0"], "-k"),
+    (["search", "owls", "-k", "many"], "-k"),
+    (["document", "list", "--state", "lost"], "state"),
+    (["document", "retry", "%00zz"], "id"),
+    (["token", "add", " "], "name"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), FOUND_HERE, ids=str)
+def test_wrong_usage_is_found_without_anything_running(alone: Any, words: list[str], told: str) -> None:
+    said = alone(*words)
+    assert (said.status, said.out) == (USAGE, "")
+    assert told.lower() in said.err.lower()
+    assert len(said.err.splitlines()) == 1
+    assert "secret" not in said.err
+
+
+@pytest.mark.parametrize("words", [
+    ["source", "list"], ["search", "owls"], ["read", f"{SITE}/owls"], ["token", "list"], ["index", "verify"],
+    ["document", "list"], ["source", "add", FEED],
+], ids=" ".join)
+def test_without_a_running_almanac_every_command_says_how_to_start_it(alone: Any, words: list[str]) -> None:
+    said = alone(*words)
+    assert (said.status, said.out) == (FAILED, "")
+    assert said.err == "almanac: Almanac is not running here: start it with `almanac up`\n"
+
+
+@pytest.mark.parametrize("token", [b"", b"\xff\xfe", b"two words\nand lines", "caf\u00e9".encode()])
+def test_a_token_that_is_none_is_like_no_token(alone: Any, home: Path, token: bytes) -> None:
+    (home / "token").write_bytes(token)
+    said = alone("source", "list")
+    assert (said.status, said.err.count("\n")) == (FAILED, 1)
+    assert "almanac up" in said.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("ALMANAC_API_PORT", "high", "ALMANAC_API_PORT"),
+        ("ALMANAC_API_PORT", "70000", "ALMANAC_API_PORT"),
+        ("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "0", "KNOWLEDGE_MAX_ARTICLES_PER_HOUR"),
+        ("ALMANAC_HOSTS", "a", "hosts"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    alone: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    said = alone("source", "list")
+    assert (said.status, said.err.count("\n")) == (USAGE, 1)
+    assert told in said.err
+
+
+def test_an_error_is_one_document_too_when_json_is_asked_for(alone: Any) -> None:
+    said = alone("search", "", "--json")
+    assert (said.status, said.err.count("\n")) == (USAGE, 1)
+    assert json.loads(said.out)["error"]["code"] == "wrong_usage"
+    assert json.loads(alone("--json", "source", "list").out)["error"]["code"] == "not_running"
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """A server that knows nothing of Almanac."""
+
+    def log_message(self, *args: object) -> None: ...
+
+
+def test_something_else_on_the_port_is_not_taken_for_almanac(
+    alone: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "token").write_text("token")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Stranger) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        monkeypatch.setenv("ALMANAC_API_PORT", str(other.server_port))
+        said = alone("source", "list")
+        other.shutdown()
+    assert (said.status, said.err.count("\n")) == (FAILED, 1)
+    assert "ALMANAC_API_PORT" in said.err

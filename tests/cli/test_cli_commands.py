@@ -1,0 +1,174 @@
+"""What each command does on a running library, for people and for programs."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+import pytest
+from household import Household
+from small_library import FEED, SITE
+
+from models.tables import Source
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+def source(almanac: Any) -> Any:
+    """The site's feed, added and read."""
+    return almanac.json("source", "add", FEED, "--every", "2h")
+
+
+def test_adding_a_source_waits_until_its_documents_are_indexed(source: Any) -> None:
+    assert (source["kind"], source["name"], source["every_seconds"]) == ("feed", "Site", 7200)
+    assert (source["documents"], source["unfinished"]) == ({"indexed": 2, "rejected": 1}, 0)
+
+
+def test_adding_a_source_tells_what_was_found(almanac: Any) -> None:
+    said = almanac("source", "add", FEED)
+    assert (said.status, said.err) == (0, "")
+    assert "Site" in said.out
+    assert re.search(r"items +3\n", said.out)
+    assert "2 indexed, 1 rejected" in said.out
+
+
+def test_adding_a_source_need_not_wait(almanac: Any, household: Household) -> None:
+    household.runs.away = True  # nothing is ever read
+    source = almanac.json("source", "add", FEED, "--no-wait")
+    assert (source["documents"], source["unfinished"]) == ({"discovered": 3}, 3)
+
+
+def test_adding_it_again_names_what_is_there(almanac: Any, source: Any) -> None:
+    said = almanac("source", "add", FEED)
+    assert said.status == 1
+    assert source["id"] in said.err
+
+
+def test_every_choice_reaches_the_source(almanac: Any) -> None:
+    source = almanac.json(
+        "source", "add", FEED, "--name", "Owls only", "--cron", "0 7 * * *", "--priority", "80",
+        "--weight", "1", "--include", "*owls*", "--include", "*eagles*", "--exclude", "*draft*",
+        "--limit", "5", "--kind", "feed")
+    assert (source["name"], source["cron"], source["every_seconds"]) == ("Owls only", "0 7 * * *", None)
+    assert (source["priority"], source["weight"], source["limit_per_poll"]) == (80, 1.0, 5)
+    assert (source["include"], source["exclude"]) == (["*owls*", "*eagles*"], ["*draft*"])
+    assert source["documents"] == {"indexed": 1}
+
+
+def test_a_source_is_known_by_the_beginning_of_its_id(almanac: Any, source: Any) -> None:
+    for prefix in (source["id"][:4], source["id"][:8].upper(), source["id"]):
+        assert almanac.json("source", "show", prefix)["id"] == source["id"]
+    shown = almanac("source", "show", source["id"][:8]).out
+    assert all(told in shown for told in (source["id"], FEED, "every 2h", "2 indexed"))
+    listed = almanac("source", "list").out
+    assert listed.splitlines()[1].startswith(source["id"][:8])
+
+
+def test_an_ambiguous_id_is_asked_for_more(almanac: Any, household: Household) -> None:
+    with household.library.db.begin() as session:
+        for n in range(2):
+            identity = UUID(f"abcd000{n}-0000-4000-8000-000000000000")
+            session.add(Source(id=identity, kind="feed", name="A", url=f"{SITE}/{n}"))
+    said = almanac("source", "show", "abcd")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "2 ids" in said.err
+
+
+def test_polling_waits_and_tells_the_outcome(almanac: Any, household: Household, source: Any) -> None:
+    assert almanac.json("source", "poll", source["id"])["outcome"] == "unchanged"
+    household.library.fetcher.pages[f"{SITE}/swans"] = "Swans on the lake\nThey came back in March."
+    said = almanac("source", "poll", source["id"][:8])
+    assert (said.status, said.err) == (0, "")
+    assert "1 new" in said.out
+    assert "3 indexed" in said.out
+
+
+def test_a_poll_that_fails_is_told_with_its_reason(almanac: Any, household: Household, source: Any) -> None:
+    household.library.fetcher._feed = lambda: "<html><body>Please sign in</body></html>"
+    said = almanac("source", "poll", source["id"])
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "feed" in said.err
+
+
+def test_a_poll_whose_run_dies_is_not_waited_for(almanac: Any, household: Household) -> None:
+    source = almanac.json("source", "add", FEED)
+    household.runs.dying = True
+    said = almanac("source", "poll", source["id"])
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "crashed" in said.err
+
+
+def test_all_that_are_due_are_polled_by_one_run(almanac: Any, household: Household) -> None:
+    assert almanac.json("source", "poll", "--due")["flow_run_id"]
+    assert household.runs.started == [("poll", {})]
+
+
+def test_a_source_is_paused_resumed_and_removed(almanac: Any, source: Any) -> None:
+    assert almanac.json("source", "pause", source["id"])["paused"] is True
+    assert "paused" in almanac("source", "list").out
+    assert almanac.json("source", "resume", source["id"])["paused"] is False
+    assert almanac.json("source", "remove", source["id"])["documents"] == 3
+    assert almanac("source", "list").out.startswith("No sources yet")
+
+
+def test_reading_an_address_waits_for_its_end(almanac: Any) -> None:
+    assert almanac.json("read", f"{SITE}/owls")["state"] == "indexed"
+    said = almanac("read", f"{SITE}/lighthouse")
+    assert (said.status, said.err) == (0, "")
+    assert "indexed" in said.out
+    assert "The lighthouse at Cape Verren" in said.out
+
+
+def test_an_address_that_cannot_be_read_fails_with_its_reason(almanac: Any) -> None:
+    said = almanac("read", f"{SITE}/gone")
+    assert (said.status, said.out) == (1, "")
+    assert said.err == "almanac: rejected: HTTP 410 Gone\n"
+    assert almanac("read", f"{SITE}/gone", "--json").out.count('"state": "rejected"') == 1
+
+
+def test_documents_are_listed_shown_retried_and_removed(
+    almanac: Any, household: Household, source: Any
+) -> None:
+    listed = almanac.json("document", "list", "--source", source["id"][:8])
+    assert len(listed["documents"]) == 3
+    [gone] = almanac.json("document", "list", "--state", "rejected")["documents"]
+    assert "410" in almanac("document", "list").out
+    household.library.fetcher.pages[gone["url"]] = "Back again\nThe page that was gone is there once more."
+    assert almanac.json("document", "retry", gone["id"][:8])["state"] == "indexed"
+    assert "Back again" in almanac("document", "show", gone["id"][:8]).out
+    assert [v["number"] for v in almanac.json("document", "versions", gone["id"])["versions"]] == [1]
+    assert "Back again" in almanac("document", "versions", gone["id"]).out
+    assert almanac.json("document", "remove", gone["id"])["documents"] == 1
+    assert len(almanac.json("document", "list")["documents"]) == 2
+
+
+def test_a_list_that_was_cut_says_so(almanac: Any, source: Any) -> None:
+    assert "--limit 2" in almanac("document", "list", "--limit", "2").out
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(almanac: Any) -> None:
+    secret = almanac("token", "add", "assistant").out.strip()
+    assert re.fullmatch(r"\S{40,}", secret)
+    listed = almanac("token", "list").out
+    assert "assistant" in listed
+    assert secret not in listed
+    [token] = [row for row in almanac.json("token", "list")["tokens"] if row["name"] == "assistant"]
+    assert almanac("token", "revoke", token["id"][:8]).status == 0
+    assert "revoked" in almanac("token", "list").out
+
+
+def test_the_index_is_verified_and_made_again(almanac: Any, household: Household, source: Any) -> None:
+    assert almanac("index", "verify").status == 0
+    household.library.index.entries.clear()
+    said = almanac("index", "verify")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "almanac index rebuild" in said.err
+    assert almanac("index", "rebuild").status == 0
+    assert almanac.json("index", "verify")["missing"] == 0
+
+
+def test_a_title_with_commands_for_the_terminal_does_no_harm(almanac: Any, household: Household) -> None:
+    household.library.fetcher.pages[f"{SITE}/evil"] = "\x1b[2Jevil\x1b]0;owned\x07\nA text of some length."
+    said = almanac("read", f"{SITE}/evil")
+    assert "evil" in said.out
+    assert "\x1b" not in said.out

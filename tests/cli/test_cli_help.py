@@ -1,0 +1,10 @@
+"""Help is there whatever runs."""
+
+from typing import Any
+
+
+def test_every_command_has_help_without_a_running_almanac(alone: Any) -> None:
+    for words in ("source", "source add", "document list", "search", "read", "token", "index", "up"):
+        said = alone(*words.split(), "--help")
+        assert (said.status, said.err) == (0, "")
+        assert f"Usage: almanac {words}" in said.out

@@ -1,0 +1,44 @@
+"""``almanac search``: an answer for people and for programs."""
+
+from typing import Any
+
+import pytest
+from small_library import FEED, SITE
+
+pytestmark = pytest.mark.database
+
+
+@pytest.fixture
+def served(shared_served: int) -> int:
+    return shared_served
+
+
+@pytest.fixture
+def source(almanac: Any) -> None:
+    """The site's feed is in the library."""
+    if not almanac.json("source", "list")["sources"]:
+        almanac.json("source", "add", FEED)
+
+
+def test_search_shows_ranked_excerpts_with_their_origin(almanac: Any, source: None) -> None:
+    said = almanac("search", "forty nests of the barn owl", "-k", "1")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("K1  A census of barn owls\n")
+    assert all(told in said.out for told in ("Site", "undated", "score 0.", f"{SITE}/owls", "Forty nests"))
+    assert "similarity" not in said.out
+    assert "similarity" in almanac("search", "forty nests of the barn owl", "--explain").out
+
+
+def test_search_prints_for_programs_what_the_api_says(almanac: Any, source: None) -> None:
+    found = almanac.json("search", "forty nests of the barn owl")
+    assert {"retrieval_id", "excerpts", "dropped", "prompt", "elapsed_ms"} <= set(found)
+
+
+def test_nothing_relevant_is_an_answer(almanac: Any, source: None) -> None:
+    said = almanac("search", "zxqv frobnicate wibble")
+    assert (said.status, said.err) == (0, "")
+    assert "nothing relevant" in said.out.lower()
+
+
+def test_words_that_are_no_text_are_searched_for_without_harm(almanac: Any, source: None) -> None:
+    assert almanac("search", "owls \udcff").status == 0

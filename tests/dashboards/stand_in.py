@@ -1,0 +1,179 @@
+"""A stand-in for the HTTP API on loopback; its answers are made by the types of the real one."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from uuid import UUID, uuid5
+
+from streamlit.testing.v1 import AppTest
+
+from tasks.answer.cite import Citation
+from tasks.answer.origin import Origin
+from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval, Score
+
+Json = dict[str, Any]
+
+TOKEN = "the-token-of-this-data-folder"
+NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
+BEFORE, AFTER = "The tower was begun in 1887. ", "\n\nIt was to stand for twenty years."
+EXCERPT = "Its lifts are moved by water under pressure,\nas they were when it opened."
+
+
+def known(name: str) -> UUID:
+    """The same id for the same name."""
+    return uuid5(UUID(int=0), name)
+
+
+ASKED = known("retrieval")
+
+
+def origin(**changes: Any) -> Origin:
+    start = len(BEFORE)
+    given: Json = {
+        "title": "How the lifts work", "url": "https://tower.example/lifts", "source": "Tower news",
+        "author": "A. Fitter", "published_at": NOW - timedelta(days=3), "read_at": NOW,
+        "content_hash": "ab" * 32, "start": start, "end": start + len(EXCERPT),
+    }
+    return Origin(**(given | changes))
+
+
+def excerpt(
+    label: str = "K1", text: str = EXCERPT, headings: tuple[str, ...] = ("Machines",), **cited: Any
+) -> Excerpt:
+    score = Score(0.5731, 0.7218, 0.0, 0.9332, 0.5, 0.0, recently_used=0.0033)
+    sum_ = "0.60 * similarity 0.7218 + 0.10 * freshness 0.9332 - recently used 0.0033 = 0.5731"
+    return Excerpt(label, True, text, headings, known("document"), known("version"), known(label),
+                   origin(**cited), score, explanation=sum_)
+
+
+def retrieval(*excerpts: Excerpt, nothing: str | None = None, recent: bool = False) -> Json:
+    return Retrieval(ASKED, recent, Elapsed(20.1, 3.2, 1.0, 24.6), excerpts, [], "", nothing).to_json()
+
+
+def citation(
+    changed: bool = False, before: str = BEFORE, text: str = EXCERPT, after: str = AFTER, **cited: Any
+) -> Json:
+    """The excerpt between ``before``, which begins at character 1000 of the version, and ``after``."""
+    first = 1000
+    start = first + len(before)
+    return Citation(
+        ASKED, "K1", True, known("document"), known("version"), 2, known("K1"), ("Machines",), text,
+        before + text + after, first, origin(start=start, end=start + len(text), **cited), changed,
+    ).to_json()
+
+
+def poll(outcome: str = "new", reason: str = "2 new, of 30 offered") -> Json:
+    at = NOW.isoformat()
+    return {"id": str(known("poll")), "started_at": at, "finished_at": at, "outcome": outcome,
+            "reason": reason, "http_status": 200, "items_seen": 30, "items_new": 2, "items_changed": 0}
+
+
+def source(name: str = "Tower news", **changes: Any) -> Json:
+    """As ``tasks.reports.sources`` tells it; ``test_dashboards_sources`` holds it to that."""
+    at = NOW.isoformat()
+    return {
+        "id": str(known(name)), "kind": "feed", "name": name, "url": "https://tower.example/feed.xml",
+        "scopes": ["library"], "priority": 50, "weight": 0.5, "every_seconds": 3600, "cron": None,
+        "include": [], "exclude": [], "limit_per_poll": 100, "mode": "everything", "paused": False,
+        "created_at": at, "next_poll_at": (NOW + timedelta(hours=1)).isoformat(), "last_polled_at": at,
+        "failures": 0, "health": "2 new, of 30 offered", "last_poll": poll(),
+        "documents": {"indexed": 28, "needs_browser": 2}, "unfinished": 0,
+    } | changes
+
+
+class Api:
+    """Answers what a test has it find, cite and list; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Json] = {}
+        self.asked: list[Json] = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
+        self.port = int(self.server.server_address[1])
+        Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def finds(self, *excerpts: Excerpt, **found: Any) -> None:
+        self.answers["POST /v1/retrieve"] = retrieval(*excerpts, **found)
+
+    def cites(self, record: Json) -> None:
+        self.answers[f"GET /v1/citations/{ASKED}/{record['label']}"] = record
+
+    def lists(self, *sources: Json) -> None:
+        self.answers["GET /v1/sources"] = {"sources": list(sources)}
+
+    @property
+    def questions(self) -> list[str]:
+        return [asked["query"] for asked in self.asked if asked]
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def handler(api: Api) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            api.asked.append(json.loads(body or "null"))
+            if self.headers["authorization"] != f"Bearer {TOKEN}":
+                self.answer(problem(401, "unauthenticated", "This token is unknown or revoked."))
+            else:
+                missing = problem(404, "not_found", "There is no such citation.")
+                self.answer(api.answers.get(f"{self.command} {self.path}", missing))
+
+        do_POST = do_GET  # noqa: N815 - the name that http.server calls
+
+        def answer(self, document: Json) -> None:
+            self.send_response(document.get("status", 200))
+            self.end_headers()
+            self.wfile.write(json.dumps(document).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Tests say what was asked."""
+
+    return Handler
+
+
+def problem(status: int, code: str, detail: str) -> Json:
+    return {"status": status, "code": code, "title": "It cannot be done", "detail": detail}
+
+
+Open = Callable[..., AppTest]  # a file of dashboards/, and what the address says after the question mark
+Read = Callable[[AppTest], "Words"]
+
+INLINE = {"a", "b", "bdi", "code", "i", "mark", "span"}
+
+
+class Words(HTMLParser):
+    """What markup says, where its links lead, which elements it is made of, and what it marks."""
+
+    def __init__(self, markup: object) -> None:
+        super().__init__()
+        self.text, self.marked = "", ""
+        self.links: list[str] = []
+        self.elements: set[str] = set()
+        self.open: list[str] = []
+        self.feed(str(markup))  # a Markup would escape its own pieces
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.text += "" if tag in INLINE else "\n"
+        self.elements.add(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open.remove(tag)
+        self.text += "" if tag in INLINE else "\n"
+
+    @property
+    def lines(self) -> str:
+        """The text without blank lines and without the blanks around each."""
+        return "\n".join(filter(None, map(str.strip, self.text.splitlines())))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        self.marked += data if "mark" in self.open else ""

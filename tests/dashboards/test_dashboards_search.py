@@ -1,0 +1,114 @@
+"""The search screen: a question in the box or in the address, and excerpts that say where they come from."""
+
+import pytest
+from stand_in import Api, Open, Read, excerpt
+from streamlit.testing.v1 import AppTest
+
+
+def ask(app: AppTest, question: str) -> AppTest:
+    app.text_input(key="q").input(question)
+    return app.button(key="FormSubmitter:question-Search").click().run()
+
+
+def test_while_nothing_is_asked_it_says_what_to_do(api: Api, opened: Open, words: Read) -> None:
+    assert "Ask what your sources said" in words(opened("search.py")).text
+    assert api.asked == []
+
+
+def test_an_example_is_asked_by_a_click(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt())
+    example = opened("search.py").button[1]
+    app = example.click().run()
+    assert api.questions == [example.label] == [app.text_input(key="q").value]
+    assert "K1" in words(app).text
+
+
+def test_the_address_brings_the_question_and_the_number(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    app = opened("search.py", q="how do the lifts work?", k="3")
+    assert (app.text_input(key="q").value, app.number_input(key="k").value) == ("how do the lifts work?", 3)
+    assert [(asked["query"], asked["k"]) for asked in api.asked] == [("how do the lifts work?", 3)]
+
+
+@pytest.mark.parametrize("number", ["0", "51", "many"])
+def test_a_number_that_cannot_be_asked_for_counts_as_none(number: str, api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    opened("search.py", q="lifts", k=number)
+    assert api.asked[0]["k"] == 6
+
+
+def test_the_box_asks_without_the_blanks_around(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    ask(opened("search.py"), "  how do the  lifts work? ")
+    assert api.questions == ["how do the  lifts work?"]
+
+
+def test_a_blank_question_is_not_asked(api: Api, opened: Open, words: Read) -> None:
+    assert "Ask what your sources said" in words(ask(opened("search.py"), "   ")).text
+    assert api.asked == []
+
+
+def test_an_excerpt_says_what_it_says_and_where_it_comes_from(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt("K1", "By water.", headings=("Machines", "Lifts"), title="How the lifts work"))
+    said = words(opened("search.py", q="lifts"))
+    for part in ("K1", "How the lifts work", "Tower news", "11 Mar 2026", "A. Fitter",
+                 "Machines \u203a Lifts", "By water."):
+        assert part in said.text
+    assert said.links == ["https://tower.example/lifts"]
+
+
+def test_an_excerpt_without_a_date_is_undated(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(published_at=None, author=None))
+    assert "Tower news · undated\n" in words(opened("search.py", q="lifts")).text
+
+
+def test_a_score_is_told_with_its_parts_and_the_sum_they_make(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt())
+    said = words(opened("search.py", q="lifts")).lines
+    assert "Score 0.57" in said
+    for part, value in (("similarity", "0.722"), ("topic", "0.000"), ("recently used", "0.003")):
+        assert f"{part}\n{value}\n" in said
+    assert "0.60 \u00d7 similarity 0.7218 + 0.10 \u00d7 freshness 0.9332" in said
+    assert api.asked[0]["explain"] is True
+
+
+def test_only_a_web_address_can_be_followed(api: Api, opened: Open, words: Read) -> None:
+    elsewhere = ["javascript:alert(1)", "data:text/html,<script>", "almanac:documentation", "file:///etc/hosts",
+                 "//tower.example", "http://", "http://[", ""]
+    api.finds(*(excerpt(f"K{n}", url=url, title="A title") for n, url in enumerate(elsewhere)))
+    said = words(opened("search.py", q="lifts"))
+    assert said.links == []
+    assert said.text.count("A title") == len(elsewhere)
+
+
+def test_a_page_without_a_title_is_called_by_its_address(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(title=""))
+    assert "K1\nhttps://tower.example/lifts\n" in words(opened("search.py", q="lifts")).lines
+
+
+def test_it_is_said_when_freshness_counts_double(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(), recent=True)
+    assert "freshness counts double" in words(opened("search.py", q="news")).text
+    api.finds(excerpt())
+    assert "freshness counts double" not in words(opened("search.py", q="lifts")).text
+
+
+def test_nothing_relevant_says_why_and_what_to_do_next(api: Api, opened: Open, words: Read) -> None:
+    api.finds(nothing="Nothing in the library is close enough to the question: none is 0.30 similar or more.")
+    said = words(opened("search.py", q="lifts")).lines
+    assert said.startswith("Almanac\nNothing relevant\nNothing in the library is close enough")
+    assert "almanac source add URL" in said
+
+
+def test_looking_at_a_record_does_not_ask_again(api: Api, opened: Open) -> None:
+    """Each asking is remembered as a use of what it found, and counts in the next ranking."""
+    api.finds(excerpt())
+    opened("search.py", q="lifts").button(key="record-K1").click().run()
+    assert api.questions == ["lifts"]
+
+
+def test_the_button_asks_again_and_so_does_another_question(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    app = ask(opened("search.py", q="lifts"), "lifts")
+    ask(app, "stairs")
+    assert api.questions == ["lifts", "lifts", "stairs"]

@@ -1,0 +1,113 @@
+"""The bundled embedder, with its real weights."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.blocks import Block, BlockKind
+from tasks.chunk import cut
+from tasks.embed.minilm import MiniLM, check_weights
+from tasks.errors import Permanent
+
+TEXTS = ["The pier is closed.", "word " * 90, "A storm is coming tonight.", "", "x", "boats " * 60]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    return MiniLM()
+
+
+@pytest.mark.model
+def test_vectors_are_single_precision_and_of_unit_length(minilm: MiniLM) -> None:
+    vectors = minilm.embed(TEXTS)
+    assert (vectors.shape, vectors.dtype, minilm.dimensions) == ((6, 384), np.float32, 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.model
+def test_vectors_come_in_the_order_of_their_texts(minilm: MiniLM) -> None:
+    texts = [f"{text} {i}" for i, text in enumerate(TEXTS * 3)]
+    alone = np.concatenate([minilm.embed([text]) for text in texts])
+    assert np.allclose(minilm.embed(texts), alone, atol=1e-5)
+
+
+@pytest.mark.model
+def test_a_question_is_near_to_its_answer(minilm: MiniLM) -> None:
+    query = minilm.embed_query("Is the jetty open?")
+    similar, other = (minilm.embed(["The pier is closed.", "Bread is baked with yeast."]) @ query.T).ravel()
+    assert query.shape == (1, 384)
+    assert similar > other + 0.2
+
+
+@pytest.mark.model
+def test_nothing_gives_no_vectors(minilm: MiniLM) -> None:
+    assert minilm.embed([]).shape == (0, 384)
+    assert minilm.count([]) == []
+
+
+@pytest.mark.model
+def test_tokens_are_counted_to_the_end_without_the_special_ones(minilm: MiniLM) -> None:
+    assert minilm.count(["", "pier", "word " * 1000]) == [0, 1, 1000]
+
+
+@pytest.mark.model
+def test_what_lies_past_the_window_is_not_read_and_the_rest_is(minilm: MiniLM) -> None:
+    full = "word " * minilm.window
+    inside, past = full.removesuffix("word ") + "storm", full + "storm"
+    same, last, beyond = minilm.embed([full, inside, past])
+    assert minilm.window == 254
+    assert same @ beyond > 0.99999
+    assert same @ last < 0.9999
+
+
+@pytest.mark.model
+def test_pieces_fit_the_window(minilm: MiniLM) -> None:
+    hard = "Café №{}: ünïcode, naïve & co. — 日本語 日本語 \U0001d518\U0001d52b anti-dis-establishment. " * 9
+    blocks = [Block(BlockKind.PARAGRAPH, hard.format(*range(9 * i, 9 * i + 9))) for i in range(9)]
+    found = cut("A harbour", blocks, minilm.count, minilm.window)
+    sizes = minilm.count([piece.embedded for piece in found])
+    assert 200 < max(sizes) <= minilm.window
+    assert [piece.tokens for piece in found] == minilm.count([piece.text for piece in found])
+
+
+@pytest.mark.model
+def test_many_threads_get_what_one_gets(minilm: MiniLM) -> None:
+    expected = minilm.embed(TEXTS)
+
+    def work(seed: int) -> bool:
+        order = np.random.default_rng(seed).permutation(len(TEXTS))
+        counted = minilm.count(TEXTS)
+        query = minilm.embed_query(TEXTS[order[0]])
+        vectors = minilm.embed([TEXTS[i] for i in order])
+        return bool(np.allclose(vectors, expected[order], atol=1e-5)
+                    and np.allclose(query, expected[order[:1]], atol=1e-5) and counted[1] == 90)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(work, range(16)))
+
+
+@pytest.mark.model
+def test_a_question_does_not_wait_for_a_long_embedding(minilm: MiniLM) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        long = threads.submit(minilm.embed, ["boats " * 200] * 32)
+        answered = 0
+        while not long.done():
+            minilm.embed_query("Is the jetty open?")
+            answered += 1
+    assert answered > 5
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"somebody else's")
+    with pytest.raises(Permanent, match="is not the model that was tested"):
+        check_weights(weights)
+
+
+def test_the_module_is_imported_without_torch() -> None:
+    code = "import sys, tasks.embed.minilm; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

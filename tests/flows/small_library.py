@@ -1,0 +1,124 @@
+"""A library for the flows: a real database, and around it a site, parser, model and index in memory."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+
+from almanac.settings import Settings
+from models.blocks import Block, BlockKind
+from models.extracted import Extracted
+from models.session import Database
+from models.tables import Source
+from tasks.discover import feed
+from tasks.errors import Permanent
+from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+
+SITE = "https://site.example"
+FEED = f"{SITE}/feed"
+
+
+class Site:
+    """A feed of articles, and the articles; counts what it is asked."""
+
+    def __init__(self, articles: Mapping[str, str | None]) -> None:
+        self.pages = {f"{SITE}/{name}": text for name, text in articles.items()}
+        self.asked: list[str] = []
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+        self.asked.append(url)
+        body = self._feed() if url == FEED else self.pages.get(url)
+        if body is None:
+            raise Permanent("HTTP 410 Gone")
+        etag = hashlib.sha256(body.encode()).hexdigest()
+        same = validators is not None and validators.etag == etag
+        return Fetched(
+            url=url, final_url=url, status=304 if same else 200, body=b"" if same else body.encode(),
+            media_type="text/html", charset=None, validators=Validators(etag), fetched_at=datetime.now(UTC))
+
+    def _feed(self) -> str:
+        items = "".join(f"<item><title>{url[-5:]}</title><link>{url}</link></item>" for url in self.pages)
+        return f'<rss version="2.0"><channel><title>Site</title>{items}</channel></rss>'
+
+
+class Parsers:
+    """The real parser of feeds; of a page, each line is a paragraph."""
+
+    async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
+        if parser == "feed":
+            return feed.parse(body, **context)
+        lines = body.decode().splitlines()
+        blocks = tuple(Block(BlockKind.PARAGRAPH, line) for line in lines)
+        return Extracted(blocks, title=lines[0], extractor="lines").to_json()
+
+
+class Hashes:
+    """An embedder that gives each word a direction of its own."""
+
+    name, dimensions, window = "hashes", 64, 256
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.array([self._sum(text) for text in texts], dtype=np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def embed_query(self, text: str) -> Vectors:
+        return self.embed([text])
+
+    def _sum(self, text: str) -> Any:
+        rows = np.zeros(self.dimensions)
+        for word in text.lower().split():
+            rows[int(hashlib.md5(word.encode()).hexdigest(), 16) % self.dimensions] += 1  # noqa: S324
+        return rows
+
+
+class Vault:
+    """An index that is a dictionary."""
+
+    def __init__(self) -> None:
+        self.entries: dict[UUID, Entry] = {}
+
+    def upsert(self, entries: Sequence[Entry]) -> None:
+        self.entries |= {entry.id: entry for entry in entries}
+
+    def delete(self, ids: Sequence[UUID]) -> None:
+        for it in ids:
+            self.entries.pop(it, None)
+
+    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
+        hits = [Hit(it.id, float(np.dot(it.vector, vector.ravel()))) for it in self.entries.values()]
+        near = (hit for hit in hits if hit.similarity >= minimum)
+        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+
+    def count(self) -> int:
+        return len(self.entries)
+
+    def ids(self) -> Iterator[UUID]:
+        return iter(list(self.entries))
+
+    def close(self) -> None:
+        self.entries.clear()
+
+
+class SmallLibrary:
+    """What ``almanac.wiring.Library`` gives, over ``articles`` that a source offers."""
+
+    worker = "small"
+
+    def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
+        self.db = db
+        self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
+        self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
+
+    def add_source(self) -> UUID:
+        with self.db.begin() as session:
+            source = Source(id=uuid4(), kind="feed", name="The site", url=FEED, limit_per_poll=1000,
+                            next_poll_at=datetime.now(UTC))
+            session.add(source)
+        return source.id

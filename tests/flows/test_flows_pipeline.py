@@ -1,0 +1,145 @@
+"""Polling, reading and indexing hand over to each other through PostgreSQL, and what is done stays done."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
+from small_library import SITE, SmallLibrary
+from sqlalchemy import select
+from workbench import Worker, until
+
+from almanac.deployments import read_specs
+from models.session import Database
+from models.tables import Document
+from tasks import steps
+
+pytestmark = [pytest.mark.stack, pytest.mark.database]
+
+ARTICLES: dict[str, str | None] = {
+    "heron": "Herons\nA heron stands in the shallow water.",
+    "ferry": "Ferries\nThe ferry leaves at noon.",
+    "gone": None,
+}
+
+
+@pytest.fixture
+def library(db: Database, home: Path, monkeypatch: pytest.MonkeyPatch) -> SmallLibrary:
+    small = SmallLibrary(db, home, ARTICLES)
+    monkeypatch.setattr(steps, "library", lambda: small)
+    return small
+
+
+@pytest.fixture
+async def worker(worker_on: Callable[..., Worker], library: SmallLibrary) -> Worker:
+    """The deployments that Almanac ships, without their schedule: a test starts what it wants."""
+    return worker_on(*({k: v for k, v in shipped.items() if k != "schedules"} for shipped in read_specs()))
+
+
+def states(library: SmallLibrary) -> Counter[str]:
+    with library.db.begin() as session:
+        return Counter(session.scalars(select(Document.state)))
+
+
+async def runs_since(first: Any) -> Counter[str]:
+    """How many runs each flow had since the one given, it included."""
+    async with get_client() as client:
+        began = await client.read_flow_run(first)
+        runs = await client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(
+            {"expected_start_time": {"after_": began.expected_start_time}}))
+        flows = {flow.id: flow.name for flow in await client.read_flows()}
+    return Counter(flows[run.flow_id] for run in runs)
+
+
+async def settled(library: SmallLibrary, wanted: dict[str, int]) -> bool:
+    async def there() -> bool:
+        return states(library) == wanted
+
+    return await until(there, seconds=30)
+
+
+async def test_a_poll_leads_to_documents_that_are_read_and_indexed(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    library.add_source()
+    run = await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1}), states(library)
+    assert library.index.count() == 2
+    assert await worker.end_of(run) == "completed"
+
+
+async def test_what_became_of_each_document_is_a_table_of_the_run(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    async with get_client() as client:
+        [table, *_] = await client.read_artifacts(
+            artifact_filter=ArtifactFilter.model_validate({"key": {"any_": ["read"]}}), limit=1)
+    rows = str(table.data)
+    assert f"{SITE}/gone" in rows
+    assert "rejected" in rows
+    assert "HTTP 410 Gone" in rows
+
+
+async def test_an_idle_tick_starts_nothing(worker: Worker, library: SmallLibrary) -> None:
+    run = await worker.start("poll")
+    assert await worker.end_of(run) == "completed"
+    await asyncio.sleep(1)
+    assert await runs_since(run) == {"poll": 1}
+
+
+async def test_running_a_finished_flow_again_repeats_no_work(worker: Worker, library: SmallLibrary) -> None:
+    source = library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    asked, index = list(library.fetcher.asked), dict(library.index.entries)
+    for flow in ("read", "index"):
+        assert await worker.end_of(await worker.start(flow)) == "completed"
+    assert await worker.end_of(await worker.start("poll", source_ids=[str(source)])) == "completed"
+    assert library.fetcher.asked == [*asked, f"{SITE}/feed"]
+    assert library.index.entries == index
+
+
+async def test_more_than_a_batch_is_read_by_runs_that_follow_each_other(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    many = {f"many-{n:02}": f"Number {n}\nWhat number {n} says." for n in range(30)}
+    library.fetcher.pages = {f"{SITE}/{name}": text for name, text in many.items()}
+    library.add_source()
+    await worker.start("poll")
+
+    async def offered() -> bool:
+        return states(library).total() == 30
+
+    assert await until(offered)
+    first = await worker.start("read", limit=5)
+    assert await settled(library, {"indexed": 30}), states(library)
+    assert (await runs_since(first))["read"] >= 2
+
+
+async def test_an_answer_is_the_result_of_its_run(worker: Worker, library: SmallLibrary) -> None:
+    library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    run = await worker.start("retrieve", query="where does the heron stand")
+    assert await worker.end_of(run) == "completed"
+    async with get_client() as client:
+        state = (await client.read_flow_run(run)).state
+    assert state is not None
+    found = await state.aresult()
+    assert found["excerpts"][0]["citation"]["url"] == f"{SITE}/heron"
+
+
+async def test_a_source_that_is_not_there_fails_the_run_and_not_the_others(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    source = library.add_source()
+    run = await worker.start("poll", source_ids=["00000000-0000-0000-0000-000000000001", str(source)])
+    assert await worker.end_of(run) == "failed"
+    assert states(library).total() == 3

@@ -1,0 +1,62 @@
+"""The library of a process: made of adapters, each once and only when it is asked for."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from time import sleep
+
+import pytest
+
+from almanac.settings import Settings
+from almanac.wiring import Library, Once
+
+
+class Counting:
+    """Something that takes a while to make, and counts how often it was."""
+
+    made = 0
+
+    @Once
+    def slow(self) -> int:
+        sleep(0.05)
+        self.made += 1
+        return self.made
+
+    @Once
+    def broken(self) -> int:
+        self.made += 1
+        raise OSError("not today")
+
+
+def test_threads_that_ask_at_once_get_the_one_that_was_made() -> None:
+    counting, together = Counting(), Barrier(8)
+
+    def ask(_: int) -> int:
+        together.wait()
+        return counting.slow
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(ask, range(8))) == {1}
+
+
+def test_what_could_not_be_made_is_tried_again() -> None:
+    counting = Counting()
+    for times in (1, 2):
+        with pytest.raises(OSError, match="not today"):
+            _ = counting.broken
+        assert counting.made == times
+
+
+def test_a_library_without_a_database_says_what_to_do(home: Path) -> None:
+    with pytest.raises(ValueError, match=r"ALMANAC_DATABASE_URL .*almanac up"):
+        _ = Library(Settings(home=home)).db
+
+
+def test_a_qdrant_server_is_refused_in_one_sentence(home: Path) -> None:
+    with pytest.raises(ValueError, match="ALMANAC_QDRANT_URL"):
+        _ = Library(Settings(home=home, qdrant_url="http://127.0.0.1:6333")).index
+
+
+def test_closing_a_library_of_which_nothing_was_used_opens_nothing(home: Path) -> None:
+    Library(Settings(home=home)).close()
+    assert not home.exists()

@@ -1,0 +1,198 @@
+"""What the in-process worker does with any flow: executes, cancels, reports, and puts right what was lost."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowFilter
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Cancelling
+from workbench import PrefectServer, Worker, spec, until
+
+pytestmark = [pytest.mark.stack, pytest.mark.database]
+
+WorkerOn = Callable[..., Worker]
+ALONE = """
+import sys, time
+from workbench import Worker, spec
+worker = Worker([spec("slow", limit=1)])
+sys.stdin.read()
+worker.thread.stop()
+"""
+
+
+@pytest.fixture
+def worker_process(prefect_server: PrefectServer) -> Iterator["subprocess.Popen[bytes]"]:
+    """A worker in a process of its own, that stops in order when its stdin is closed."""
+    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    process = subprocess.Popen([sys.executable, "-c", ALONE], env=environment, stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.wait()
+
+
+async def ask_to_cancel(run: UUID) -> None:
+    """What the button in the UI does."""
+    async with get_client() as client:
+        await client.set_flow_run_state(run, Cancelling())
+
+
+async def read(run: UUID) -> FlowRun:
+    async with get_client() as client:
+        return await client.read_flow_run(run)
+
+
+async def start_from_outside(deployment: str) -> UUID:
+    """A run made through Prefect, by somebody who cannot wake the worker."""
+    async with get_client() as client:
+        found = await client.read_deployment_by_name(deployment)
+        return (await client.create_flow_run_from_deployment(found.id)).id
+
+
+async def test_a_run_is_executed_here_within_a_second_or_two(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("where"))
+    run = await worker.start("where")
+    assert await worker.end_of(run) == "completed"
+    done = await read(run)
+    assert done.start_time is not None
+    assert done.created is not None
+    assert (done.start_time - done.created).total_seconds() < 2
+    assert os.environ.pop("SAMPLE_FLOW_RAN_IN") == str(os.getpid())
+
+
+async def test_a_run_that_raises_has_failed_and_says_why(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("broken"))
+    run = await worker.start("broken")
+    assert await worker.end_of(run) == "failed"
+    state = (await read(run)).state
+    assert state is not None
+    assert "it is broken" in str(state.message)
+
+
+async def test_a_run_whose_flow_cannot_be_loaded_has_crashed_and_says_why(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("quick"))
+    run = await worker.start("quick")
+    assert await worker.end_of(run) == "completed"
+    async with get_client() as client:
+        deployment = await client.read_deployment_by_name("quick/library")
+        await client.create_deployment(
+            deployment.flow_id, "elsewhere", entrypoint="no_such_module:flow", work_pool_name="library")
+    run = await start_from_outside("quick/elsewhere")
+    assert await worker.end_of(run) == "crashed"
+    state = (await read(run)).state
+    assert state is not None
+    assert "no_such_module" in str(state.message)
+
+
+async def test_a_run_that_its_owner_cancels_is_cancelled_within_seconds(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("slow"))
+    run = await worker.start("slow")
+    assert await worker.reaches(run, {"running"}) == "running"
+    await ask_to_cancel(run)
+    assert await worker.end_of(run, seconds=8) == "cancelled"
+
+
+async def test_a_run_made_by_hand_waits_for_the_room_that_its_deployment_has(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("slow", limit=1))
+    first, second = await worker.start("slow"), await worker.start("slow", seconds=0)
+    assert await worker.reaches(first, {"running"}) == "running"
+    assert await worker.end_of(second, seconds=6) == "scheduled"
+    await ask_to_cancel(first)
+    assert await worker.end_of(second, seconds=15) == "completed"
+
+
+async def test_ticks_of_a_schedule_do_not_pile_up_behind_a_long_run(worker_on: WorkerOn) -> None:
+    worker_on(spec("ticking", limit=1, schedules=[{"interval": 1, "slug": "every-second"}]))
+    try:
+        assert await until(two_ticks_are_cancelled, seconds=60)
+        assert (await ticks()).count("Running") == 1
+        assert "Pending" not in await ticks()
+    finally:
+        async with get_client() as client:
+            await client.delete_deployment((await client.read_deployment_by_name("ticking/library")).id)
+
+
+async def ticks() -> list[str]:
+    async with get_client() as client:
+        runs = await client.read_flow_runs(
+            flow_filter=FlowFilter.model_validate({"name": {"any_": ["ticking"]}}))
+    return [str(run.state_name) for run in runs]
+
+
+async def two_ticks_are_cancelled() -> bool:
+    return (await ticks()).count("Cancelled") >= 2
+
+
+async def test_a_flow_that_blocks_holds_up_neither_this_loop_nor_other_runs(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("blocking"), spec("quick"))
+    blocking = await worker.start("blocking", seconds=4)
+    assert await worker.reaches(blocking, {"running"}) == "running"
+    quick, longest, began = await worker.start("quick"), 0.0, time.monotonic()
+    while await worker.runs.state(quick) != "completed":
+        before = time.monotonic()
+        await asyncio.sleep(0.01)
+        longest = max(longest, time.monotonic() - before)
+        assert before - began < 3, "the quick run waited for the blocking one"
+    assert longest < 0.5
+    assert await worker.runs.state(blocking) == "running"
+
+
+async def test_a_process_that_stops_reports_its_runs_as_crashed(
+    worker_on: WorkerOn, worker_process: "subprocess.Popen[bytes]"
+) -> None:
+    run = await under_way()
+    worker_process.communicate(timeout=20)
+    state = (await read(run)).state
+    assert state is not None
+    assert state.is_crashed()
+
+
+async def test_what_a_killed_process_leaves_is_crashed_at_the_next_start_and_its_room_free(
+    worker_on: WorkerOn, worker_process: "subprocess.Popen[bytes]"
+) -> None:
+    lost = await under_way()
+    worker_process.send_signal(signal.SIGKILL)
+    worker_process.wait()
+    worker = worker_on(spec("slow", limit=1))
+    next_one = await worker.start("slow", seconds=0)
+    assert await worker.end_of(lost) == "crashed"
+    assert await worker.end_of(next_one) == "completed"
+
+
+async def test_the_worker_goes_on_when_the_server_is_back(
+    worker_on: WorkerOn, prefect_server: PrefectServer
+) -> None:
+    worker = worker_on(spec("slow", limit=1))
+    run = await worker.start("slow", seconds=4)
+    assert await worker.reaches(run, {"running"}) == "running"
+    prefect_server.kill()
+    await asyncio.sleep(2)
+    prefect_server.start()
+    assert await worker.end_of(run, seconds=60) in {"completed", "crashed"}
+    next_one = await start_from_outside("slow/library")
+    assert await worker.reaches(next_one, {"running"}, seconds=60) == "running"
+
+
+async def under_way() -> UUID:
+    """A run of ``slow`` that the worker process has begun."""
+    run: Any = None
+
+    async def begun() -> bool:
+        nonlocal run
+        async with get_client() as client:
+            if run is None:
+                found = await client.read_deployments()
+                ready = [it for it in found if it.entrypoint == "sample_flows:slow" and it.status == "READY"]
+                run = (await client.create_flow_run_from_deployment(ready[0].id)).id if ready else None
+            return run is not None and (await client.read_flow_run(run)).state_name == "Running"
+
+    assert await until(begun, seconds=60)
+    return UUID(str(run))

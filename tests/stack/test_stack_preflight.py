@@ -1,0 +1,89 @@
+"""What must be right before anything starts, told in one line that names the setting."""
+
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from almanac.stack.errors import StackError
+from almanac.stack.preflight import Port, check_ports, make_home
+
+
+@pytest.fixture
+def busy_port() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_data_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    home = tmp_path / "a" / "b"
+    make_home(home)
+    assert {path.stat().st_mode & 0o777 for path in [home, *home.iterdir()]} == {0o700}
+
+
+def test_a_data_folder_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    make_home(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("below", ["", "home", "a/b/home"])
+def test_a_data_folder_that_is_a_file_or_below_one_is_named(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StackError, match=r"file is a file: set ALMANAC_HOME to a folder"):
+        make_home(tmp_path / "file" / below)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder in which not even root may write")
+def test_a_data_folder_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(StackError, match=r"/proc/almanac cannot be written \(.+\): set ALMANAC_HOME"):
+        make_home(Path("/proc/almanac"), needed=0)
+
+
+def test_a_full_disk_is_said_before_anything_is_made(tmp_path: Path) -> None:
+    more_than_there_is = shutil.disk_usage(tmp_path).total * 2
+    with pytest.raises(StackError, match=r"only \d+ MB are free"):
+        make_home(tmp_path / "home", needed=more_than_there_is)
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_port_in_use_is_named_with_the_setting_that_changes_it(busy_port: int) -> None:
+    ports = [Port(free_port(), "ALMANAC_API_PORT"), Port(busy_port, "ALMANAC_PREFECT_PORT")]
+    with pytest.raises(StackError) as raised:
+        check_ports("127.0.0.1", ports)
+    assert str(raised.value) == f"port {busy_port} is in use: set ALMANAC_PREFECT_PORT to another"
+
+
+def test_two_parts_cannot_have_one_port() -> None:
+    with pytest.raises(StackError, match="ALMANAC_API_PORT and ALMANAC_DASHBOARD_PORT are both 8420"):
+        check_ports("127.0.0.1", [Port(8420, "ALMANAC_API_PORT"), Port(8420, "ALMANAC_DASHBOARD_PORT")])
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no such host"])
+def test_an_address_that_is_not_this_machines_is_named(host: str) -> None:
+    with pytest.raises(StackError, match="ALMANAC_HOST"):
+        check_ports(host, [Port(free_port(), "ALMANAC_API_PORT")])
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", ""])
+def test_a_free_port_is_fine(host: str) -> None:
+    check_ports(host, [Port(free_port(), "ALMANAC_API_PORT")])
+
+
+def test_a_port_whose_listener_has_just_closed_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:  # as servers do, with SO_REUSEADDR
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)):
+            served, _ = listener.accept()
+            served.close()  # the side that closes first keeps the address for a minute
+    check_ports("127.0.0.1", [Port(port, "ALMANAC_API_PORT")])

@@ -1,0 +1,88 @@
+"""The welcome: an empty library gets its first sources, whoever cannot be reached, and answers."""
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from almanac.cli import welcome
+from almanac.cli.failures import Failed
+from almanac.client import ApiProblem
+from almanac.settings import Settings
+from models.addresses import check_address
+
+UNREACHABLE = "the name does not resolve: is there a network?"
+DOCUMENTATION = {"kind": "documentation", "documents": {"indexed": 4}, "unfinished": 0}
+OWN = {"kind": "feed", "documents": {}, "unfinished": 0}
+CITATION = {"title": "README", "url": "about:README", "source": "Almanac", "published_at": None}
+TEXT = "Read sources on a schedule."
+EXCERPT = {"label": "K1", "text": TEXT, "citation": CITATION, "score": {"total": 0.5}}
+
+
+class Library:
+    """Answers as the API does; ``offline`` adds no source."""
+
+    def __init__(self, sources: list[Any], offline: bool = False, excerpts: int = 1) -> None:
+        self._sources, self.offline, self.excerpts = sources, offline, excerpts
+        self.added: list[str] = []
+
+    def sources(self) -> list[Any]:
+        return self._sources
+
+    def add_source(self, url: str, **choices: Any) -> None:
+        if self.offline:
+            raise ApiProblem("Not reached", UNREACHABLE, "unreachable", 502)
+        self.added.append(url)
+
+    def retrieve(self, question: str, k: int) -> Any:
+        return {"excerpts": [EXCERPT] * self.excerpts}
+
+
+@pytest.fixture
+def greeted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def greet(library: Library, **changes: Any) -> str:
+        monkeypatch.setattr(welcome, "connect", lambda: library)
+        welcome.greet(Settings(**changes))
+        return capsys.readouterr().out
+
+    return greet
+
+
+def starters() -> list[dict[str, str]]:
+    listed: list[dict[str, str]] = tomllib.loads((files("almanac") / "starters.toml").read_text())["source"]
+    return listed
+
+
+def test_an_empty_library_gets_the_starter_sources(greeted: Any) -> None:
+    library = Library([DOCUMENTATION])
+    told = greeted(library)
+    assert sorted(library.added) == sorted(starter["url"] for starter in starters())
+    assert all(f"added {starter['name']}" in told for starter in starters())
+
+
+def test_without_a_network_it_says_what_was_not_reached_and_why_and_answers(greeted: Any) -> None:
+    told = greeted(Library([DOCUMENTATION], offline=True))
+    assert all(f"could not add {s['name']} ({s['url']}): {UNREACHABLE}" in told for s in starters())
+    assert TEXT in told
+    assert CITATION["title"] in told
+    assert "http://127.0.0.1:8421" in told
+
+
+@pytest.mark.parametrize("changes", [{}, {"starters": False}])
+def test_a_library_that_has_sources_or_whose_owner_wants_none_gets_none(greeted: Any, changes: Any) -> None:
+    library = Library([DOCUMENTATION] if changes else [DOCUMENTATION, OWN])
+    told = greeted(library, **changes)
+    assert library.added == []
+    assert TEXT in told
+
+
+def test_a_library_that_does_not_even_answer_about_itself_is_a_failure(greeted: Any) -> None:
+    with pytest.raises(Failed, match="own documentation"):
+        greeted(Library([DOCUMENTATION], excerpts=0))
+
+
+def test_the_starter_sources_are_a_few_addresses_that_may_be_added() -> None:
+    assert 3 <= len(starters()) <= 8
+    assert all(check_address(starter["url"]) == starter["url"] for starter in starters())
+    assert len({starter["name"] for starter in starters()}) == len(starters())
