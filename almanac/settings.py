@@ -47,11 +47,10 @@ class Settings(BaseSettings):
         description="articles analysed and indexed in a day, at most")
     host_delay: float = Field(1.0, ge=0, description="seconds between two requests to one host")
     fetches_in_flight: int = Field(16, ge=1, description="requests under way at once, over all hosts")
-    fetch_timeout: float = Field(30.0, gt=0, description="seconds that one fetch may take, redirects included")
+    fetch_timeout: float = Field(30.0, gt=0, description="seconds of one fetch, redirects included")
     max_page_bytes: int = Field(10_000_000, ge=1000, description="bytes of a page or feed, inflated, at most")
     max_attempts: int = Field(8, ge=1, description="failed attempts in a row before a document is given up")
     min_similarity: float = Field(0.30, ge=0, le=1, description="cosine below which nothing is relevant")
-    starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
     @field_validator("home")

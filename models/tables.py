@@ -5,14 +5,15 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text, text
+from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
+from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from models.states import ChunkState, DocumentState, PollOutcome, ReadingMode, SourceKind
 
 LIBRARY_SCOPE = "library"
-NOW = text("now()")
+NOW = sql("now()")
 
 
 class Table(DeclarativeBase):
@@ -83,8 +84,8 @@ class Source(Table):
         scoped(),
         CheckConstraint("priority BETWEEN 0 AND 100", name="priority"),
         CheckConstraint("weight BETWEEN 0 AND 1", name="weight"),
-        Index("uq_source_kind_url", "kind", "url", unique=True, postgresql_where=text("removed_at IS NULL")),
-        Index("ix_source_due", "next_poll_at", postgresql_where=text("removed_at IS NULL AND NOT paused")),
+        Index("uq_source_kind_url", "kind", "url", unique=True, postgresql_where=sql("removed_at IS NULL")),
+        Index("ix_source_due", "next_poll_at", postgresql_where=sql("removed_at IS NULL AND NOT paused")),
     )
 
 
@@ -154,8 +155,8 @@ class Document(Table):
         one_of("state", DocumentState),
         scoped(),
         Index("uq_document_key_scopes", "key", "scopes", unique=True,
-              postgresql_where=text("state <> 'removed'")),
-        Index("ix_document_due", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+              postgresql_where=sql("state <> 'removed'")),
+        Index("ix_document_due", "due_at", postgresql_where=sql("due_at IS NOT NULL")),
         Index("ix_document_source_id_item_key", "source_id", "item_key"),
         Index("ix_document_content_hash", "content_hash"),
         Index("ix_document_state", "state"),
@@ -191,13 +192,13 @@ class DocumentVersion(Table):
         scoped(),
         Index("uq_document_version_document_id_number", "document_id", "number", unique=True),
         Index("ix_document_version_waiting", "read_at",
-              postgresql_where=text("indexed_at IS NULL AND superseded_at IS NULL")),
+              postgresql_where=sql("indexed_at IS NULL AND superseded_at IS NULL")),
         Index("ix_document_version_indexed_at", "indexed_at"),
     )
 
 
 class Chunk(Table):
-    """A piece of a version that is embedded; ``text`` is ``version.text[start:end]``, character for character.
+    """A piece of a version that is embedded; its ``text`` is ``version.text[start:end]``, exactly.
 
     What is embedded is ``title``, ``headings`` and ``text`` together; ``digest`` is the hash of that, so that
     an unchanged piece keeps its vector in the next version.
@@ -226,7 +227,7 @@ class Chunk(Table):
         scoped(),
         Index("uq_chunk_version_id_position", "version_id", "position", unique=True),
         Index("ix_chunk_document_id", "document_id"),
-        Index("ix_chunk_moving", "state", postgresql_where=text("state IN ('pending', 'retiring')")),
+        Index("ix_chunk_moving", "state", postgresql_where=sql("state IN ('pending', 'retiring')")),
     )
 
 

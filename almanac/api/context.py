@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from almanac.api.problems import Problem
@@ -45,12 +46,13 @@ bearer = HTTPBearer(auto_error=False, description=(
     "the content of the file `token` in the data folder, or a token made by `almanac token add`"))
 
 
-def context_of(request: Request) -> Context:
+async def context_of(request: Request) -> Context:  # async: nothing that needs a thread
     return cast(Context, request.app.state.context)
 
 
-def caller_of(
-    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]
+async def caller_of(
+    request: Request, context: Annotated[Context, Depends(context_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
     """Who the token belongs to. Only the Authorization header carries one: addresses end up in logs."""
     if TOKEN_NAMES & {name.lower() for name in request.query_params}:
@@ -58,16 +60,15 @@ def caller_of(
                       "addresses are logged.", "token_in_query")
     if credentials is None:
         raise unauthenticated("Send a token in the header Authorization: Bearer …")
-    context = context_of(request)
     if hmac.compare_digest(credentials.credentials.encode(), context.token.encode()):
         return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
-    owner = curate.owner_of(context.library.db, credentials.credentials)
+    owner = await run_in_threadpool(curate.owner_of, context.library.db, credentials.credentials)
     if owner is None:
         raise unauthenticated("This token is unknown or revoked: `almanac token add` makes a new one.")
     return Caller(owner.name, owner.scopes, is_owner=False)
 
 
-def owner_only(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+async def owner_only(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     if not caller.is_owner:
         raise Problem(403, "Only the owner's token, the one in the data folder, may do this.", "owner_only")
     return caller

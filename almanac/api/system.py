@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from almanac import __version__
-from almanac.api.context import By, InContext
+from almanac.api.context import By, Context, InContext
 from almanac.api.problems import not_found
 from almanac.api.runs import needed
 from almanac.settings import explained
@@ -20,8 +20,12 @@ WELL, STARTING = "ok", "starting"
 
 
 @router.get("/health")
-def health(context: InContext) -> dict[str, Any]:
-    """Whether every part is well. Needs no token."""
+async def health(context: InContext) -> dict[str, Any]:
+    """Whether every part is well. Needs no token, and no thread that may be busy."""
+    return health_of(context)
+
+
+def health_of(context: Context) -> dict[str, Any]:
     parts = dict(context.parts())
     status = WELL if set(parts.values()) <= {WELL} else STARTING
     return {"status": status, "parts": parts, "version": __version__}
@@ -32,7 +36,7 @@ def show_system(by: By, context: InContext) -> dict[str, Any]:
     """The parts, what waits, the limits and how much of them is used, and the settings in force."""
     db, chosen = context.library.db, context.settings
     hour, day = follow.used(db, datetime.now(UTC))
-    return health(context) | {
+    return health_of(context) | {
         "queues": reports.depths(db),
         "limits": {
             "articles_per_hour": {"limit": chosen.articles_per_hour, "used": hour},

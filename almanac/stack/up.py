@@ -60,9 +60,7 @@ def speaker(log: Path, show: Say) -> Say:
     return say
 
 
-async def supervise(
-    settings: Settings, dashboard: bool, say: Say, ready: Callable[[], None]
-) -> None:
+async def supervise(settings: Settings, dashboard: bool, say: Say, ready: Callable[[], None]) -> None:
     """Start everything and wait for a signal; a second signal leaves no more time to stop."""
     supervisor, told = Supervisor(settings.home, say), asyncio.Event()
 

@@ -64,8 +64,9 @@ def test_a_data_folder_that_is_a_file_is_named(almanac: Any, tmp_path: Path) -> 
 
 
 def test_down_leaves_nothing_and_the_next_start_finds_everything(almanac: Any, site: Site) -> None:
-    almanac.json("read", f"{site.url}/articles/5")
+    almanac.json("read", f"{site.url}/articles/6")
     before = almanac.json("search", "kombucha brewer", "-k", "1")["excerpts"]
+    assert before
     assert almanac.run("down").returncode == 0
     assert alive(almanac) == []
     assert almanac.run("status").returncode == 1
