@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     max_page_bytes: int = Field(10_000_000, ge=1000, description="bytes of a page or feed, inflated, at most")
     max_attempts: int = Field(8, ge=1, description="failed attempts in a row before a document is given up")
     min_similarity: float = Field(0.30, ge=0, le=1, description="cosine below which nothing is relevant")
+    starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
     @field_validator("home")
