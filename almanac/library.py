@@ -37,6 +37,7 @@ RETRY_SECONDS = 0.2
 def main() -> None:
     chosen = settings()
     os.environ |= prefect_environment(chosen)
+    chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_plainly(chosen.log_level)
     status = asyncio.run(Process(chosen).run())
     logging.shutdown()
@@ -49,6 +50,7 @@ def log_plainly(level: str) -> None:
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("httpx", "httpcore", "sentence_transformers"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)  # a short run ends before its first renewal
 
 
 class Server(uvicorn.Server):
@@ -109,7 +111,8 @@ class Process:
                 self.parts[part] = READY
                 log.info("%s: ready after %.1f s", part, time.monotonic() - began)
         except Exception as error:
-            log.critical("the library cannot go on: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            log.critical("the library cannot go on: %s", (str(error) or type(error).__name__).splitlines()[0])
+            log.debug("because of", exc_info=True)
             self.status = 1
             self.stop()
 

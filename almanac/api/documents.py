@@ -49,7 +49,7 @@ async def reading(document_id: UUID, by: Caller, context: Context) -> dict[str, 
     """The document, and the run that has been started to read it."""
     run = await start_if_possible(context.runs, "read", {"document_ids": [str(document_id)]})
     document = await run_in_threadpool(found, document_id, by, context)
-    return {"document": document, "flow_run_id": run}
+    return document | {"flow_run_id": run}
 
 
 def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def list_sources(by: By, context: InContext) -> dict[str, Any]:
 async def add(wanted: SourceWanted, by: By, context: InContext) -> dict[str, Any]:
     """Look at the address once, save it as a source with what was found, and start reading."""
     source = await run_in_threadpool(save, wanted.wish(), by.scopes, context)
-    return {"source": source, "flow_run_id": await start_if_possible(context.runs, "read", {})}
+    return source | {"flow_run_id": await start_if_possible(context.runs, "read", {})}
 
 
 def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]:

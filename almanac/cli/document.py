@@ -28,7 +28,7 @@ def read(
     except ValueError as error:
         raise WrongUsage(str(error)) from error
     client = connect()
-    document = client.read(url)["document"]
+    document = client.read(url)
     finish(client, document, wait)
 
 
@@ -100,7 +100,7 @@ def retry(
 ) -> None:
     """Read a document again, whatever became of it before."""
     client, identity = document_named(id_)
-    finish(client, client.retry_document(identity)["document"], wait)
+    finish(client, client.retry_document(identity), wait)
 
 
 @app.command()

@@ -39,7 +39,7 @@ def add(
     }
     wish(url, every, **choices)
     client = connect()
-    source = client.add_source(url, every=every, **choices)["source"]
+    source = client.add_source(url, every=every, **choices)
     screen.note(f"{source['name']}: a {source['kind']} of {source['last_poll']['items_seen']} items")
     if wait:
         source = until_read(client, source["id"], f"reading {cut(source['name'], 30)}")

@@ -20,7 +20,7 @@ from tasks.index.claim import UNWANTED
 from tasks.index.vectors import unpack
 from tasks.ports import Entry, Index
 
-PAGE = 5_000  # rows in memory at once
+PAGE = 10_000  # rows in memory at once: some 40 MB
 
 
 def insert_pending(db: Database, rows: Sequence[dict[str, Any]]) -> None:

@@ -23,7 +23,7 @@ async def read(api: httpx.AsyncClient, household: Household) -> dict[str, dict[s
 async def test_an_address_is_read_when_asked_for(api: httpx.AsyncClient, household: Household) -> None:
     answer = await api.post("/v1/documents", json={"url": f"{SITE}/owls"})
     assert answer.status_code == 202
-    document = answer.json()["document"]
+    document = answer.json()
     assert household.runs.started == [("read", {"document_ids": [document["id"]]})]
     household.runs.join()
     shown = (await api.get(f"/v1/documents/{document['id']}")).json()
@@ -34,7 +34,7 @@ async def test_an_address_is_read_when_asked_for(api: httpx.AsyncClient, househo
 async def test_reading_a_known_address_reads_it_again(
     api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
 ) -> None:
-    again = (await api.post("/v1/documents", json={"url": f"{SITE}/owls#top"})).json()["document"]
+    again = (await api.post("/v1/documents", json={"url": f"{SITE}/owls#top"})).json()
     assert again["id"] == read["owls"]["id"]
     household.runs.join()
     assert household.library.fetcher.asked.count(f"{SITE}/owls") == 2

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.database
 async def added(api: httpx.AsyncClient, household: Household) -> str:
     answer = await api.post("/v1/sources", json={"url": FEED})
     household.runs.join()
-    return str(answer.json()["source"]["id"])
+    return str(answer.json()["id"])
 
 
 async def test_a_source_is_looked_at_once_and_what_it_offers_is_read(
@@ -22,7 +22,7 @@ async def test_a_source_is_looked_at_once_and_what_it_offers_is_read(
 ) -> None:
     answer = await api.post("/v1/sources", json={"url": FEED, "every": "2h", "weight": 0.75, "limit": 2})
     assert answer.status_code == 201
-    source = answer.json()["source"]
+    source = answer.json()
     assert (source["kind"], source["name"], source["url"]) == ("feed", "Site", FEED)
     assert (source["every_seconds"], source["weight"], source["limit_per_poll"]) == (7200, 0.75, 2)
     assert (source["last_poll"]["outcome"], source["last_poll"]["items_new"]) == ("new", 2)

@@ -1,5 +1,6 @@
 """A library for the flows: a real database, and around it a site, parser, model and index in memory."""
 
+import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -28,9 +29,11 @@ class Site:
     def __init__(self, articles: Mapping[str, str | None]) -> None:
         self.pages = {f"{SITE}/{name}": text for name, text in articles.items()}
         self.asked: list[str] = []
+        self.delay = 0.0
 
     async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
         self.asked.append(url)
+        await asyncio.sleep(self.delay)
         body = self._feed() if url == FEED else self.pages.get(url)
         if body is None:
             raise Permanent("HTTP 410 Gone")

@@ -15,8 +15,8 @@ from workbench import Worker, until
 
 from almanac.deployments import read_specs
 from models.session import Database
-from models.tables import Document
-from tasks import steps
+from models.tables import LIBRARY_SCOPE, Document
+from tasks import curate, steps
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
 
@@ -143,3 +143,41 @@ async def test_a_source_that_is_not_there_fails_the_run_and_not_the_others(
     run = await worker.start("poll", source_ids=["00000000-0000-0000-0000-000000000001", str(source)])
     assert await worker.end_of(run) == "failed"
     assert states(library).total() == 3
+
+
+async def test_a_source_that_is_named_does_not_wait_for_the_tick(worker: Worker, library: SmallLibrary) -> None:
+    source = library.add_source()
+    library.fetcher.delay = 8
+    tick = await worker.start("poll")
+    assert await until(lambda: asyncio.sleep(0, bool(library.fetcher.asked)))
+    library.fetcher.delay = 0
+    named = await worker.start("poll", source_ids=[str(source)])
+    assert await worker.end_of(named, seconds=6) == "completed"
+    assert await worker.runs.state(tick) == "running"
+    assert await worker.end_of(tick) == "completed"
+    assert states(library).total() == 3
+
+
+async def test_what_the_limits_hold_back_does_not_start_a_run_that_can_do_nothing(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    library.settings = library.settings.model_copy(update={"articles_per_hour": 1})
+    library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 1, "read": 1, "rejected": 1}), states(library)
+    await asyncio.sleep(2)
+    idle = await worker.start("poll")
+    assert await worker.end_of(idle) == "completed"
+    await asyncio.sleep(1)
+    assert await runs_since(idle) == {"poll": 1}
+
+
+async def test_what_was_removed_leaves_the_index_at_the_next_tick(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    source = library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    assert curate.remove_source(library.db, source, [LIBRARY_SCOPE], steps.now())
+    await worker.start("poll")
+    assert await until(lambda: asyncio.sleep(0, library.index.count() == 0))
