@@ -73,7 +73,7 @@ class Client:
         return self._call("GET", "/v1/sources", source_id)
 
     def add_source(self, url: str, **choices: Any) -> Json:
-        """``{"source", "flow_run_id"}``; ``choices`` as on the command line, those that are None left out."""
+        """The source, with its ``flow_run_id``; ``choices`` as on the command line, None for the default."""
         return self._call("POST", "/v1/sources", body={"url": url} | _said(choices))
 
     def poll_source(self, source_id: str) -> Json:

@@ -50,7 +50,8 @@ def log_plainly(level: str) -> None:
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("httpx", "httpcore", "sentence_transformers"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)  # a short run ends before its first renewal
+    # A short run gives its slot back while Prefect is about to renew it, and warns of that.
+    logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)
 
 
 class Server(uvicorn.Server):

@@ -39,6 +39,7 @@ POLL_SECONDS = 5.0  # between two looks for runs that are due; runs that we crea
 WATCH_SECONDS = 2.0  # between two looks at what Prefect wants of the runs that are under way
 SYNC_SECONDS = 30.0
 RETRY_SECONDS = 1.0
+ANSWER_SECONDS = 15.0  # for Prefect to answer somebody who waits
 STOP_SECONDS = 8.0  # for runs to end when the process does
 NAMING = {"source_ids", "document_ids"}
 LOST = "The library process stopped during the run"
@@ -141,12 +142,15 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
     async def _repeat(
         self, work: Callable[[], Awaitable[object]], seconds: float, woken: asyncio.Event
     ) -> None:
+        failing = False
         while True:
             try:
                 await work()
+                failing = False
             except Exception as error:  # the worker outlives whatever its server does
-                self._in_doubt = True
-                log.warning("Prefect does not answer the worker: %s", error or type(error).__name__)
+                if not failing:
+                    log.warning("Prefect does not answer the worker: %s", error or type(error).__name__)
+                failing = self._in_doubt = True
             with suppress(TimeoutError):
                 await asyncio.wait_for(woken.wait(), seconds)
             woken.clear()
@@ -195,6 +199,7 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
         try:
             if raised := await in_thread(execution.execute, flow_run.name):
                 log.info("Flow run %s was interrupted: %r", flow_run.name, raised)
+            if raised or not execution.state.is_final():
                 self._in_doubt = True
         finally:
             del self._executions[flow_run.id]
@@ -241,8 +246,11 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
         with anyio.move_on_after(STOP_SECONDS):
             for execution in executions:
                 await execution.ended.wait()
-        for execution in list(self._executions.values()):  # blocked: their threads end with the process
-            await self._end(cast(FlowRun, execution.flow_run), Crashed(message=LOST))
+        try:
+            for execution in self._executions.values():  # blocked: their threads end with the process
+                await self._end(cast(FlowRun, execution.flow_run), Crashed(message=LOST))
+        except Exception as error:
+            log.warning("Runs that were cut off are reported at the next start: %s", error)
         cast(anyio.abc.TaskGroup, self._runs_task_group).cancel_scope.cancel()
         await super().teardown(*exc_info)
 
@@ -287,7 +295,8 @@ class WorkerThread:
             raise Transient("Prefect is not ready yet: try again in a minute")
         asked = asyncio.run_coroutine_threadsafe(ask(cast(InProcessWorker, self._worker)), self._loop)
         try:
-            return await asyncio.wrap_future(asked)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await asyncio.wrap_future(asked)
         except Exception as error:
             raise Transient(f"Prefect does not answer: {error or type(error).__name__}") from error
 

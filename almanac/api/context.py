@@ -68,6 +68,14 @@ async def caller_of(
     return Caller(owner.name, owner.scopes, is_owner=False)
 
 
+async def librarian(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+    """A caller who may change the library, and see how it is."""
+    if LIBRARY_SCOPE not in caller.scopes:
+        raise Problem(403, f"This token lacks the scope “{LIBRARY_SCOPE}”: the owner can make another.",
+                      "scope_missing")
+    return caller
+
+
 async def owner_only(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     if not caller.is_owner:
         raise Problem(403, "Only the owner's token, the one in the data folder, may do this.", "owner_only")
@@ -80,3 +88,4 @@ def unauthenticated(detail: str) -> Problem:
 
 InContext = Annotated[Context, Depends(context_of)]
 By = Annotated[Caller, Depends(caller_of)]
+ByLibrarian = Annotated[Caller, Depends(librarian)]

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
-from almanac.api.context import By, Caller, Context, InContext
+from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import start_if_possible
 from almanac.api.words import Address, Body, Name
@@ -39,7 +39,7 @@ def list_documents(
 
 
 @router.post("", status_code=202)
-async def read(wanted: PageWanted, by: By, context: InContext) -> dict[str, Any]:
+async def read(wanted: PageWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Read an address now, whether it is known or not."""
     identity = await run_in_threadpool(add_single, context.library.db, wanted.url, datetime.now(UTC))
     return await reading(identity, by, context)

@@ -4,19 +4,19 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from almanac.api.context import By, InContext
+from almanac.api.context import ByLibrarian, InContext
 from tasks.index import follow
 
 router = APIRouter(prefix="/v1/index", tags=["index"])
 
 
 @router.post("/verify")
-def verify(by: By, context: InContext) -> dict[str, Any]:
+def verify(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Compare the index with the records, chunk by chunk."""
     return follow.verify(context.library.db, context.library.index).to_json()
 
 
 @router.post("/rebuild")
-def rebuild(by: By, context: InContext) -> dict[str, Any]:
+def rebuild(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Make the index again from the records; answers when that is done."""
     return follow.rebuild(context.library.db, context.library.index).to_json()

@@ -82,14 +82,16 @@ def on_http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def sentence(words: str) -> str:
-    """With a capital and a full stop."""
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
+    """With a full stop, and a capital unless it begins with a name or an address."""
+    first = words.split(" ", 1)[0]
+    start = words[:1].upper() if len(first) > 1 and first.isalpha() else words[:1]
+    return start + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
 
 
 def sentence_for(request: Request, error: HTTPException) -> str:
     match error.status_code:
         case 404:
-            return f"There is nothing at {request.url.path}: the routes are listed at /docs."
+            return "There is nothing here: the routes are listed at /docs."
         case 405:
             return f"{request.method} is not possible here: the routes are listed at /docs."
         case _:
@@ -118,8 +120,8 @@ def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     if any(fault["loc"][0] == "path" for fault in faults):
         return problem_response(404, "There is nothing with this id.", code_of(404))
     fields = [{"field": field_of(fault["loc"]), "message": message_of(fault)} for fault in faults]
-    detail = "; ".join(f"{field['field']} {field['message']}" for field in fields)
-    return problem_response(422, sentence(detail), code_of(422), errors=fields)
+    detail = "; ".join(f"{field['field']} {field['message']}" for field in fields) + "."
+    return problem_response(422, detail, code_of(422), errors=fields)
 
 
 def field_of(location: Sequence[str | int]) -> str:
@@ -138,7 +140,7 @@ PHRASES = {
     "string_unicode": "holds characters that no text can hold",
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
-    "value_error": "{error}",
+    "value_error": "is wrong: {error}",
 }
 
 

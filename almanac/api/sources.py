@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from almanac.api.context import By, Context, InContext
+from almanac.api.context import By, ByLibrarian, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, Name, Pattern
@@ -53,7 +53,7 @@ def list_sources(by: By, context: InContext) -> dict[str, Any]:
 
 
 @router.post("", status_code=201)
-async def add(wanted: SourceWanted, by: By, context: InContext) -> dict[str, Any]:
+async def add(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Look at the address once, save it as a source with what was found, and start reading."""
     source = await run_in_threadpool(save, wanted.wish(), by.scopes, context)
     return source | {"flow_run_id": await start_if_possible(context.runs, "read", {})}
@@ -77,7 +77,7 @@ def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any
 
 
 @router.post("/poll", status_code=202)
-async def poll_due(by: By, context: InContext) -> dict[str, Any]:
+async def poll_due(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Start a look at every source whose time has come."""
     with needed():
         return {"flow_run_id": await context.runs.start("poll", {})}

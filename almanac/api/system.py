@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from almanac import __version__
-from almanac.api.context import By, Context, InContext
+from almanac.api.context import ByLibrarian, Context, InContext
 from almanac.api.problems import not_found
 from almanac.api.runs import needed
 from almanac.settings import explained
@@ -32,7 +32,7 @@ def health_of(context: Context) -> dict[str, Any]:
 
 
 @router.get("/v1/system")
-def show_system(by: By, context: InContext) -> dict[str, Any]:
+def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """The parts, what waits, the limits and how much of them is used, and the settings in force."""
     db, chosen = context.library.db, context.settings
     hour, day = follow.used(db, datetime.now(UTC))
@@ -47,7 +47,7 @@ def show_system(by: By, context: InContext) -> dict[str, Any]:
 
 
 @router.get("/v1/runs/{run_id}")
-async def show_run(run_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+async def show_run(run_id: UUID, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """The state of work that another answer started: running, completed, failed, …"""
     with needed():
         state = await context.runs.state(run_id)

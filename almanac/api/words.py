@@ -20,7 +20,7 @@ def up_to(longest: int) -> StringConstraints:
 
 def storable(text: str) -> str:
     if "\0" in text:
-        raise ValueError("must not hold NUL characters")
+        raise ValueError("it holds a NUL character")
     return text
 
 

@@ -8,28 +8,30 @@ JSON = "--json"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit status."""
-    from almanac.cli.failures import report
-    from almanac.cli.screen import screen
-
-    arguments, screen.json = without_json(
-        [as_text(argument) for argument in (sys.argv[1:] if arguments is None else arguments)])
-    speak_utf8()
     try:
-        return run(arguments)
-    except BrokenPipeError:
+        return run([as_text(word) for word in (sys.argv[1:] if arguments is None else arguments)])
+    except BrokenPipeError:  # whoever read has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
-        return report(error)
 
 
 def run(arguments: list[str]) -> int:
-    from almanac.cli.app import command
+    from almanac.cli.failures import report
+    from almanac.cli.screen import screen
 
-    status = command().main(arguments, prog_name="almanac", standalone_mode=False)
-    sys.stdout.flush()
+    arguments, screen.json = without_json(arguments)
+    speak_utf8()
+    try:
+        from almanac.cli.app import command
+
+        status = command().main(arguments, prog_name="almanac", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return report(error)
     return status if isinstance(status, int) else 0
 
 

@@ -107,4 +107,4 @@ def retry(
 def remove(id_: Id) -> None:
     """Remove a document from the library; its source does not bring it back."""
     client, identity = document_named(id_)
-    screen.show(client.remove_document(identity), f"Removed {short(identity)}")
+    screen.show({"id": identity} | client.remove_document(identity), f"Removed {short(identity)}")

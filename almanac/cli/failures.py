@@ -61,7 +61,7 @@ def verdict(error: Exception) -> tuple[int, str, str]:
 
 def usage_sentence(error: TyperException) -> str:
     """What the parser says, and where the help is."""
-    message = one_line(error.format_message()).rstrip(".")
+    message = one_line(error.format_message()).replace("Value error, ", "").rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "almanac"
     return f"{message}: see `{command} --help`"

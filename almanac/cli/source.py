@@ -171,5 +171,6 @@ def resume(id_: Id) -> None:
 def remove(id_: Id) -> None:
     """Remove a source and all its documents from the library."""
     client, identity = source_named(id_)
-    screen.show(removed := client.remove_source(identity),
+    removed = client.remove_source(identity)
+    screen.show({"id": identity} | removed,
                 f"Removed {short(identity)} with {removed['documents']} documents")

@@ -28,9 +28,12 @@ class Meter:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         self._known.update(zip(new, self.count(new) if new else (), strict=True))
 
-    def __call__(self, text: str) -> int:
+    def tokens(self, text: str) -> int:
         self.learn([text])
-        return max(self._known[text], -(-len(text) // CHARACTERS_PER_TOKEN))
+        return self._known[text]
+
+    def __call__(self, text: str) -> int:
+        return max(self.tokens(text), -(-len(text) // CHARACTERS_PER_TOKEN))
 
     def clip(self, line: str, limit: int) -> str:
         """The beginning of ``line`` that weighs at most ``limit``."""

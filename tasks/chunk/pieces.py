@@ -66,5 +66,5 @@ def draft(page: Page, atoms: Sequence[Atom]) -> Piece:
     start, end = atoms[0].start, atoms[-1].end
     text = page.text[start:end]
     repeated = [*page.caption(page.above(path, start)), *filter(None, [atoms[0].header])]
-    return Piece(0, text, page.headings(path), start, end, sum(map(page.meter, repeated)),
-                 "\n".join([*repeated, text]))
+    tokens = sum(map(page.meter.tokens, repeated))
+    return Piece(0, text, page.headings(path), start, end, tokens, "\n".join([*repeated, text]))

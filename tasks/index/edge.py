@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from time import monotonic
 from typing import cast
 from uuid import UUID
 
@@ -22,13 +23,14 @@ from tasks.ports import Entry, Hit, Vectors
 BATCH = 500  # points a write, in which the engine keeps Python's lock for some 20 ms
 PAGE = 5_000
 UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
+QUIET = 5.0  # seconds without a write before they get one: what is written meanwhile is written twice
 OPTIMISER = Path(__file__).with_name("optimise.py")
 
 log = logging.getLogger(__name__)
 
 
 class EdgeIndex:
-    """Implements ports.Index in ``folder``: the files of ``shard-N``, where ``current`` names the one in use.
+    """Implements ports.Index in ``folder``: the files of ``shard-N``, where ``current`` holds the N in use.
 
     A shard that cannot be read, or that holds vectors of another size, is moved aside and begun anew; then
     ``fresh`` says that there is nothing in it. What ``upsert`` has returned from survives a kill and a power
@@ -36,13 +38,17 @@ class EdgeIndex:
     own, while this one answers and writes.
     """
 
-    def __init__(self, folder: Path, dimensions: int, unoptimised: int = UNOPTIMISED) -> None:
+    def __init__(self, folder: Path, dimensions: int, unoptimised: int = UNOPTIMISED,
+                 quiet: float = QUIET) -> None:
         """Open the index, or make it. Raises Transient while another process has it open."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.dimensions = dimensions
         self.fresh = False
         self._folder = folder
         self._unoptimised = unoptimised
+        self._quiet = quiet
+        self._last_write = 0.0
+        self._closing = Event()
         self._config = config(dimensions, unoptimised)
         self._writing = Lock()  # one writer; taken before the other
         self._handle = Lock()  # guards the open shard
@@ -50,8 +56,12 @@ class EdgeIndex:
         self._optimiser: Thread | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._hold = hold(folder / "lock")
-        self._path = folder / (read(folder / "current") or "shard-1")
-        self._shard: engine.EdgeShard | None = self._open()
+        self._number = read_number(folder / "current")
+        try:
+            self._shard: engine.EdgeShard | None = self._open()
+        except BaseException:
+            os.close(self._hold)
+            raise
 
     def upsert(self, entries: Sequence[Entry]) -> None:
         if any(entry.vector.shape != (self.dimensions,) for entry in entries):
@@ -94,6 +104,7 @@ class EdgeIndex:
 
     def close(self) -> None:
         """Write everything down and let go of the folder. Closing twice is closing once."""
+        self._closing.set()
         with self._handle:
             last, self._shard = self._shard, None
             if self._child:
@@ -101,10 +112,15 @@ class EdgeIndex:
         if self._optimiser:
             self._optimiser.join()
         if last:
-            with translated("be closed"):
-                last.flush()
-                last.close()
-            os.close(self._hold)
+            try:
+                with translated("be closed"):
+                    last.flush()
+                    last.close()
+            finally:
+                os.close(self._hold)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"shard-{number}"
 
     @contextmanager
     def _use(self, doing: str) -> Iterator[engine.EdgeShard]:
@@ -116,21 +132,23 @@ class EdgeIndex:
     def _write(self, ids: Sequence[UUID], operation: engine.UpdateOperation) -> None:
         with self._writing, self._use("be written") as open_shard:
             open_shard.update(operation)
+            self._last_write = monotonic()
             self._touched.update(ids if self._optimiser else ())
 
     def _open(self) -> engine.EdgeShard:
-        for left_over in set(self._folder.glob("shard-*")) - {self._path}:
+        path = self._path(self._number)
+        for left_over in set(self._folder.glob("shard-*")) - {path}:
             shutil.rmtree(left_over)
-        if self._path.exists():
+        if path.exists():
             try:
-                return load(self._path, self._config)
+                return load(path, self._config)
             except Transient as error:
                 aside = self._folder / "unreadable"
                 log.warning("%s; it is made anew, and what was there is in %s", error, aside)
                 shutil.rmtree(aside, ignore_errors=True)
-                self._path.rename(aside)
+                path.rename(aside)
         self.fresh = True
-        return create(self._path, self._config)
+        return create(path, self._config)
 
     def _due(self) -> bool:
         with self._use("be measured") as open_shard:
@@ -147,26 +165,30 @@ class EdgeIndex:
         """Replace the shard by optimised copies of it; whatever goes wrong, the one that is open stays."""
         try:
             while self._due():
-                self._replace(self._folder / f"shard-{int(self._path.name.removeprefix('shard-')) + 1}")
+                while (rest := self._last_write + self._quiet - monotonic()) > 0:
+                    if self._closing.wait(rest):
+                        return
+                self._replace()
         except (StageError, OSError) as error:
             if self._shard:
                 log.warning("the index goes on without a search graph for what is new: %s", error)
+                self._unoptimised *= 2  # before it is tried again
         self._optimiser = None
 
-    def _replace(self, copy: Path) -> None:
-        old = self._path
+    def _replace(self) -> None:
+        old, new = self._number, self._number + 1
         try:
-            self._copy(copy)
-            self._run(copy)
-            self._switch(copy)
+            self._copy(self._path(old), self._path(new))
+            self._run(self._path(new))
+            self._switch(new)
         finally:
-            shutil.rmtree(old if self._path == copy else copy, ignore_errors=True)
+            shutil.rmtree(self._path(new if self._number == old else old), ignore_errors=True)
 
-    def _copy(self, copy: Path) -> None:
+    def _copy(self, original: Path, copy: Path) -> None:
         with self._writing:
             with self._use("be written") as open_shard:
                 open_shard.flush()
-            shutil.copytree(self._path, copy)
+            shutil.copytree(original, copy)
             self._touched = set()
 
     def _run(self, copy: Path) -> None:
@@ -176,9 +198,11 @@ class EdgeIndex:
         if status := self._child.wait():
             raise Transient(f"its optimiser ended with status {status}")
 
-    def _switch(self, copy: Path) -> None:
-        """Bring the copy up to date and use it from now on."""
-        optimised = load(copy, self._config)
+    def _switch(self, number: int) -> None:
+        """Bring the optimised copy up to date and use it from now on."""
+        optimised = load(self._path(number), self._config)
+        if not optimised.info().indexed_vectors_count:
+            raise Transient("its optimiser did nothing")
         while len(self._touched) > BATCH:
             with self._writing, self._use("be read") as open_shard:
                 part = [self._touched.pop() for _ in range(BATCH)]
@@ -186,8 +210,8 @@ class EdgeIndex:
         with self._writing, self._use("be read") as open_shard:
             carry(list(self._touched), open_shard, optimised)
             optimised.flush()
-            write(self._folder / "current", copy.name)
-            self._shard, self._path = optimised, copy
+            write_number(self._folder / "current", number)
+            self._shard, self._number = optimised, number
             open_shard.close()
 
 
@@ -205,12 +229,14 @@ def hold(path: Path) -> int:
     return lock
 
 
-def read(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
+def read_number(path: Path) -> int:
+    """The number in the file; 1 where there is none."""
+    text = path.read_text() if path.exists() else ""
+    return int(text) if text.isdecimal() else 1
 
 
-def write(path: Path, text: str) -> None:
-    """Replace the file's text in one step."""
+def write_number(path: Path, number: int) -> None:
+    """Replace the file in one step."""
     new = path.with_suffix(".new")
-    new.write_text(text)
+    new.write_text(str(number))
     new.replace(path)

@@ -36,8 +36,9 @@ def config(dimensions: int, unoptimised: int) -> engine.EdgeConfig:
 
 def create(path: Path, config: engine.EdgeConfig) -> engine.EdgeShard:
     """An empty shard at ``path``, where there must not be one."""
-    shard = engine.EdgeShard.create(str(path), config)
-    shard.update(engine.UpdateOperation.create_field_index("scopes", engine.PayloadSchemaType.Keyword))
+    with translated("be made"):
+        shard = engine.EdgeShard.create(str(path), config)
+        shard.update(engine.UpdateOperation.create_field_index("scopes", engine.PayloadSchemaType.Keyword))
     return shard
 
 

@@ -54,7 +54,7 @@ INVALID = [
     ("GET", "/v1/documents?limit=501", None, "limit must be at most 500"),
     ("GET", "/v1/documents?source=abc", None, "source"),
     ("GET", "/v1/documents?after=yesterday", None, "cursor"),
-    ("GET", "/v1/documents?q=%00", None, "q must not hold NUL"),
+    ("GET", "/v1/documents?q=%00", None, "q is wrong: it holds a NUL"),
 ]
 
 

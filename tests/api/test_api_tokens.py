@@ -2,7 +2,8 @@
 
 import httpx
 import pytest
-from household import TOKEN, assert_problem
+from household import TOKEN, Household, assert_problem
+from small_library import FEED
 
 from models.session import Database
 from tasks import curate
@@ -38,11 +39,39 @@ async def test_only_the_owner_deals_with_tokens(
     assert len((await api.get("/v1/tokens")).json()["tokens"]) == 2
 
 
-async def test_a_token_of_another_scope_reads_nothing_of_the_library(api: httpx.AsyncClient) -> None:
-    made = (await api.post("/v1/tokens", json={"name": "other", "scopes": ["elsewhere"]})).json()
-    other = {"Authorization": f"Bearer {made['token']}"}
+@pytest.fixture
+async def other(api: httpx.AsyncClient) -> dict[str, str]:
+    """The header of a token that is not for the library."""
+    made = await api.post("/v1/tokens", json={"name": "other", "scopes": ["elsewhere"]})
+    return {"Authorization": f"Bearer {made.json()['token']}"}
+
+
+async def test_a_token_of_another_scope_reads_nothing_of_the_library(
+    api: httpx.AsyncClient, other: dict[str, str]
+) -> None:
     found = await api.post("/v1/retrieve", json={"query": "owls"}, headers=other)
     assert (found.status_code, found.json()["excerpts"]) == (200, [])
+    assert (await api.get("/v1/documents", headers=other)).json()["documents"] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "body"),
+    [
+        ("POST /v1/sources", {"url": FEED}),
+        ("POST /v1/documents", {"url": FEED}),
+        ("POST /v1/sources/poll", None),
+        ("POST /v1/index/verify", None),
+        ("POST /v1/index/rebuild", None),
+        ("GET /v1/system", None),
+    ],
+)
+async def test_a_token_of_another_scope_changes_nothing_and_sees_no_settings(
+    api: httpx.AsyncClient, household: Household, other: dict[str, str], call: str,
+    body: dict[str, str] | None,
+) -> None:
+    answer = await api.request(*call.split(), json=body, headers=other)
+    assert_problem(answer, 403, "scope_missing")
+    assert household.library.fetcher.asked == household.runs.started == []
 
 
 async def test_the_token_that_the_command_line_uses_is_not_revoked(

@@ -23,9 +23,11 @@ def prefect_server(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory)
         for name, value in server.client_environment.items():
             patch.setenv(name, value)
         from prefect.context import refresh_global_settings_context
+        from prefect.logging.handlers import APILogWorker
 
         refresh_global_settings_context()
         yield server
+        APILogWorker.drain_all(timeout=5)  # or it complains at the end that the server has gone
     server.kill()
 
 

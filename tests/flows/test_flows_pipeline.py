@@ -145,7 +145,9 @@ async def test_a_source_that_is_not_there_fails_the_run_and_not_the_others(
     assert states(library).total() == 3
 
 
-async def test_a_source_that_is_named_does_not_wait_for_the_tick(worker: Worker, library: SmallLibrary) -> None:
+async def test_a_source_that_is_named_does_not_wait_for_the_tick(
+    worker: Worker, library: SmallLibrary
+) -> None:
     source = library.add_source()
     library.fetcher.delay = 8
     tick = await worker.start("poll")

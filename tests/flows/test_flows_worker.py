@@ -100,6 +100,16 @@ async def test_a_run_that_its_owner_cancels_is_cancelled_within_seconds(worker_o
     assert await worker.end_of(run, seconds=8) == "cancelled"
 
 
+async def test_a_run_can_be_cancelled_at_every_moment_of_its_start(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("slow"))
+    runs = []
+    for moment in range(8):
+        runs.append(await worker.start("slow"))
+        await asyncio.sleep(0.06 * moment)
+        await ask_to_cancel(runs[-1])
+    assert [await worker.end_of(run, seconds=10) for run in runs] == ["cancelled"] * len(runs)
+
+
 async def test_a_run_made_by_hand_waits_for_the_room_that_its_deployment_has(worker_on: WorkerOn) -> None:
     worker = worker_on(spec("slow", limit=1))
     first, second = await worker.start("slow"), await worker.start("slow", seconds=0)
@@ -129,6 +139,15 @@ async def ticks() -> list[str]:
 
 async def two_ticks_are_cancelled() -> bool:
     return (await ticks()).count("Cancelled") >= 2
+
+
+async def test_a_run_whose_deployment_is_deleted_does_not_run_for_ever(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("slow", limit=1))
+    run = await worker.start("slow", seconds=2)
+    assert await worker.reaches(run, {"running"}) == "running"
+    async with get_client() as client:
+        await client.delete_deployment((await client.read_deployment_by_name("slow/library")).id)
+    assert await worker.end_of(run, seconds=12) in {None, "completed"}
 
 
 async def test_a_flow_that_blocks_holds_up_neither_this_loop_nor_other_runs(worker_on: WorkerOn) -> None:

@@ -17,7 +17,7 @@ from almanac.settings import Settings
 from almanac.stack.parts import prefect_server_environment, shared_environment
 from almanac.wiring import prefect_environment
 
-FINAL = {"completed", "failed", "cancelled", "crashed"}
+FINAL: set[str | None] = {"completed", "failed", "cancelled", "crashed"}
 
 
 def free_port() -> int:
@@ -93,10 +93,10 @@ class Worker:
         return self.thread.ready
 
     async def end_of(self, run: UUID, seconds: float = 20) -> str | None:
-        """The state that the run ends in, or the one that it is in when time is up."""
-        return await self.reaches(run, FINAL, seconds)
+        """The state that the run ends in, or the one that it is in when time is up; None when it has gone."""
+        return await self.reaches(run, FINAL | {None}, seconds)
 
-    async def reaches(self, run: UUID, states: set[str], seconds: float = 20) -> str | None:
+    async def reaches(self, run: UUID, states: set[str | None], seconds: float = 20) -> str | None:
         async def there() -> bool:
             return await self.runs.state(run) in states
 

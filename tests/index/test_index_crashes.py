@@ -24,7 +24,7 @@ class CrashError(Exception):
 
 
 class Crashing:
-    """An index that fails at the so-manyth write, before or after it was done; it can be asked as ever."""
+    """An index whose first write of a kind fails, before or after it is done; it can be asked as ever."""
 
     def __init__(self, index: EdgeIndex, step: str, when: str) -> None:
         self.index, self.step, self.when = index, step, when

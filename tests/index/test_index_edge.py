@@ -35,7 +35,7 @@ while True:
 
 
 def open_index(folder: Path, dimensions: int = 32, unoptimised: int = 1000) -> EdgeIndex:
-    return EdgeIndex(folder, dimensions, unoptimised)
+    return EdgeIndex(folder, dimensions, unoptimised, quiet=0)
 
 
 def test_a_new_folder_is_fresh_and_one_that_was_closed_is_not(tmp_path: Path, entries: Make) -> None:
@@ -123,16 +123,20 @@ def test_many_points_are_optimised_while_the_index_is_used(tmp_path: Path, entri
     assert not gone & set(index.ids())
     index.close()
     again = open_index(tmp_path)
-    assert sorted(path.name for path in tmp_path.glob("shard-*")) == [(tmp_path / "current").read_text()]
+    number = (tmp_path / "current").read_text()
+    assert [path.name for path in tmp_path.glob("shard-*")] == [f"shard-{number}"]
     assert (again.fresh, again.count()) == (False, late - len(gone))
     assert all(again.search(entry.vector, 1, ["library"], 0.999)[0].id == entry.id for entry in made[:200:20])
     again.close()
 
 
-def test_closing_does_not_wait_for_the_optimiser(tmp_path: Path, entries: Make) -> None:
-    index = open_index(tmp_path)
+@pytest.mark.parametrize("quiet", [0, 60])
+def test_closing_does_not_wait_for_the_optimiser(tmp_path: Path, entries: Make, quiet: float) -> None:
+    index = EdgeIndex(tmp_path, 32, 1_000, quiet)
     index.upsert(entries([f"text {i}" for i in range(1_000)]))
+    began = time.monotonic()
     index.close()
+    assert time.monotonic() - began < 30
     again = open_index(tmp_path)
     assert again.count() == 1_000
     again.close()
@@ -147,3 +151,17 @@ def test_a_copy_that_was_being_optimised_at_a_kill_is_swept_away(tmp_path: Path,
     again = open_index(tmp_path)
     assert (again.count(), (tmp_path / "shard-2").exists()) == (1, False)
     again.close()
+
+
+def test_an_optimiser_that_fails_leaves_the_index_as_it_is(
+    tmp_path: Path, entries: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("tasks.index.edge.OPTIMISER", tmp_path / "missing.py")
+    index = open_index(tmp_path)
+    index.upsert(entries([f"text {i}" for i in range(1_000)]))
+    while "search graph" not in caplog.text:
+        time.sleep(0.01)
+    index.upsert(entries(["late"]))
+    assert index.count() == 1_001
+    index.close()
+    assert [path.name for path in tmp_path.glob("shard-*")] == ["shard-1"]
