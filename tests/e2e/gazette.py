@@ -152,6 +152,7 @@ PAGES: list[Page] = [
 UNLISTED = {
     "/articles/new-home": html(article(41)),
     "/robots.txt": Answer("User-agent: *\nDisallow: /private/\n", headers={"Content-Type": "text/plain"}),
+    "/huge-single": Answer(flood),
     "/sign-in.xml": Answer(SIGN_IN, headers={"Content-Type": "application/rss+xml"}),
     "/board": html(page("Notice board", "<p>The harbour council meets on Tuesday at seven in the old customs "
                         "house, and everybody who lives on the quay is invited to speak.</p>")),

@@ -19,7 +19,7 @@ CASES = [
     (["source", "add", "{site}/board", "--weight", "3"], USAGE, "weight"),
     (["source", "add", "http://127.0.0.1:1/"], FAILED, "loopback"),
     (["read", "ftp://site.example/a"], USAGE, "ftp"),
-    (["read", "{site}/huge"], FAILED, "large"),
+    (["read", "{site}/huge-single"], FAILED, "large"),
     (["search", ""], USAGE, "empty"),
     (["search", "tides", "-k", "0"], USAGE, "k"),
     (["document", "show", "ffffffff-ffff-4fff-8fff-ffffffffffff"], FAILED, "document"),
