@@ -38,16 +38,20 @@ def main() -> None:
     chosen = settings()
     os.environ |= prefect_environment(chosen)
     chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    process = Process(chosen)
     log_plainly(chosen.log_level)
-    status = asyncio.run(Process(chosen).run())
+    status = asyncio.run(process.run())
     logging.shutdown()
     os._exit(status)  # a run that was cut off may still be in native code: it ends here, too
 
 
 def log_plainly(level: str) -> None:
-    """One line an event, on stderr."""
-    logging.basicConfig(stream=sys.stderr, level=level.upper(),
+    """One line an event, on stderr; whatever Prefect arranged when it was imported."""
+    logging.basicConfig(stream=sys.stderr, level=level.upper(), force=True,
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for name in ("uvicorn", "fastapi"):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
     for chatty in ("httpx", "httpcore", "sentence_transformers"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     # A short run gives its slot back while Prefect is about to renew it, and warns of that.
@@ -87,7 +91,13 @@ class Process:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
         Thread(target=self.prepare, args=(token,), name="start", daemon=True).start()
-        await asyncio.gather(self.server.serve(), asyncio.to_thread(self._stop_worker))
+        stopped = asyncio.create_task(asyncio.to_thread(self._stop_worker))
+        try:
+            await self.server.serve()
+        except SystemExit:  # uvicorn could not listen, and has said why
+            self.status = 1
+        self.stop()
+        await stopped
         await asyncio.to_thread(self.library.close)
         log.info("stopped")
         return self.status
