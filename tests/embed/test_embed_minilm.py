@@ -44,6 +44,13 @@ def test_a_question_is_near_to_its_answer(minilm: MiniLM) -> None:
 
 
 @pytest.mark.model
+@pytest.mark.parametrize("words", [0, 1, 2, 5, 13, 40, 100, 253, 254, 255, 900])
+def test_a_question_of_any_length_has_the_vector_of_the_same_passage(minilm: MiniLM, words: int) -> None:
+    text = " ".join(["tide", "clock", "owl"][i % 3] for i in range(words))
+    assert np.allclose(minilm.embed_query(text), minilm.embed([text]), atol=1e-5)
+
+
+@pytest.mark.model
 def test_nothing_gives_no_vectors(minilm: MiniLM) -> None:
     assert minilm.embed([]).shape == (0, 384)
     assert minilm.count([]) == []
