@@ -32,6 +32,7 @@ HERE = Path(__file__).parent
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 CHUNKS = int(os.environ.get("CHUNKS", "20000"))
 QUESTIONS = 200
+SETTLING = 45
 BLOCK = 25  # questions asked in a row of one side before the other has its turn
 
 
@@ -187,6 +188,7 @@ def retrieval(environment: dict[str, str], scratch: Path) -> list[str]:
     while (there := client.verify_index()["indexed"]) < CHUNKS:
         print(f"{there} of {CHUNKS} chunks in the index", file=sys.stderr)
         time.sleep(2)
+    time.sleep(SETTLING)  # the index is arranged anew in the background, some seconds after the last write
     ours: list[float] = []
     bare: list[float] = []
     parts: list[dict[str, float]] = []

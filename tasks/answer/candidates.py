@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, Select, Text, Uuid, and_, any_, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from models.session import Database
 from models.states import ChunkState, DocumentState
@@ -87,6 +87,15 @@ def readable(*scopes: InstrumentedAttribute[list[str]]) -> ColumnElement[bool]:
 
 
 def _live_rows() -> Select[Any]:
+    """The chunks first, by their ids, whatever PostgreSQL believes of tables that have just been filled."""
+    hit = (
+        select(Chunk.id, Chunk.version_id, Chunk.document_id, Chunk.text, Chunk.headings, Chunk.start,
+               Chunk.end)
+        .where(Chunk.id == any_(bindparam("ids", type_=ARRAY(Uuid))), Chunk.state == ChunkState.LIVE,
+               readable(Chunk.scopes))
+        .cte("hit").prefix_with("MATERIALIZED")
+    )
+    found = aliased(Chunk, hit)
     last_used = (
         select(func.max(UsageEvent.happened_at))
         .where(UsageEvent.document_id == Document.id, UsageEvent.used, readable(UsageEvent.scopes),
@@ -94,15 +103,14 @@ def _live_rows() -> Select[Any]:
         .scalar_subquery()
     )
     return (
-        select(Chunk.id.label("chunk_id"), Chunk.version_id, Chunk.document_id, Chunk.text, Chunk.headings,
-               *columns(), Source.kind.label("source_kind"), Source.weight.label("source_weight"),
+        select(found.id.label("chunk_id"), found.version_id, found.document_id, found.text, found.headings,
+               *columns(chunk=found), Source.kind.label("source_kind"), Source.weight.label("source_weight"),
                Document.discovered_at.label("first_seen"), last_used.label("last_used"))
-        .join(DocumentVersion, DocumentVersion.id == Chunk.version_id)
-        .join(Document, Document.id == Chunk.document_id)
+        .join(DocumentVersion, DocumentVersion.id == found.version_id)
+        .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)
-        .where(Chunk.id == any_(bindparam("ids", type_=ARRAY(Uuid))),
-               Chunk.state == ChunkState.LIVE, Document.state != DocumentState.REMOVED,
-               Source.removed_at.is_(None), readable(Chunk.scopes, Document.scopes, Source.scopes))
+        .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
+               readable(Document.scopes, Source.scopes))
     )
 
 

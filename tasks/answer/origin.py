@@ -36,9 +36,9 @@ def json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def columns(document: type[Document] = Document) -> list[ColumnElement[Any]]:
+def columns(document: type[Document] = Document, chunk: type[Chunk] = Chunk) -> list[ColumnElement[Any]]:
     """What ``origin`` needs of a row that joins chunk, version, source and the ``document`` to point to."""
-    version, chunk = DocumentVersion, Chunk
+    version = DocumentVersion
     return [
         version.title.label("title"), document.url.label("url"), Source.name.label("source"),
         version.author.label("author"), version.published_at.label("published_at"),

@@ -297,4 +297,4 @@ def test_beside_the_index_it_costs_one_statement_and_one_insert(library: Any) ->
     said: list[str] = []
     event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     library.ask(ASKED)
-    assert said == ["SELECT", "INSERT"]
+    assert said == ["WITH", "INSERT"]
