@@ -18,7 +18,10 @@ class Database:
 
     def __init__(self, url: str, pool_size: int = 10) -> None:
         self.url = url
-        self.engine: Engine = create_engine(url, pool_pre_ping=True, pool_size=pool_size, max_overflow=10)
+        self.engine: Engine = create_engine(
+            url, pool_pre_ping=True, pool_size=pool_size, max_overflow=10,
+            pool_use_lifo=True,  # the connection whose statements are prepared
+        )
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
 
     @contextmanager
