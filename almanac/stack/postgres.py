@@ -84,9 +84,12 @@ class Postgres:
         if self.socket.stat().st_uid != os.getuid():
             raise PermissionError(f"{self.socket} belongs to somebody else: remove it or move ALMANAC_HOME")
         self.socket.chmod(0o700)
+        password_is_kept = self.password_file.exists()
         secret_file(self.password_file)
         if (self.data / "PG_VERSION").exists():
             self._forget_killed_server()
+            if not password_is_kept:
+                self._set_password()
         else:
             self._make_cluster()
 
@@ -104,6 +107,16 @@ class Postgres:
             reason = next((line for line in reversed(lines) if "error" in line), "".join(lines[-1:]))
             raise StackError(f"PostgreSQL could not be set up in {self.data}: {reason}")
         making.rename(self.data)
+
+    def _set_password(self) -> None:
+        """Give a cluster whose password file was lost the new one: its files are ours, so it is."""
+        command = [str(BINARIES / "postgres"), "--single", "-D", str(self.data), "postgres"]
+        statement = f"ALTER ROLE {USER} PASSWORD '{secret_file(self.password_file)}'\n"
+        done = subprocess.run(leashed(command, as_owner=True), input=statement, capture_output=True,
+                              text=True)
+        if done.returncode != 0:
+            self.password_file.unlink()  # the next start tries again
+            raise StackError(f"the lost {self.password_file} could not be replaced: {done.stderr.strip()}")
 
     def _forget_killed_server(self) -> None:
         """Remove the lock files of a server that was killed, when its last process has gone.

@@ -57,6 +57,18 @@ def test_nobody_is_trusted_without_the_password(cluster: Postgres, password: str
         stop(process)
 
 
+def test_a_password_file_that_was_lost_is_replaced_and_nothing_else_is(cluster: Postgres) -> None:
+    process = cluster.start()
+    rows(cluster, "CREATE TABLE there AS SELECT 7 AS answer")
+    stop(process)
+    lost = cluster.password_file.read_text()
+    cluster.password_file.unlink()
+    process = cluster.start()
+    assert rows(cluster, "SELECT answer FROM there") == [(7,)]
+    assert cluster.password_file.read_text() != lost
+    stop(process)
+
+
 def test_it_listens_on_a_private_socket_and_on_no_port(cluster: Postgres) -> None:
     process = cluster.start()
     try:
