@@ -21,7 +21,7 @@ class Settings(BaseSettings):
     """Read once a process by ``settings()``. A field's description is what ``almanac settings`` prints."""
 
     model_config = SettingsConfigDict(env_prefix="ALMANAC_", env_file=".env", extra="ignore",
-                                      populate_by_name=True)
+                                      env_ignore_empty=True, populate_by_name=True)
 
     home: Path = Field(default_factory=lambda: user_data_path("almanac"), description="the data folder")
     host: str = Field("127.0.0.1", description="the address that the API, dashboard and Prefect UI bind to")
