@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar, cast
@@ -23,6 +24,9 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.filters import FlowRunFilter, WorkPoolFilter
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import DeploymentResponse, WorkerFlowRunResponse
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.events.clients import get_events_subscriber
+from prefect.events.filters import EventAnyResourceFilter, EventFilter, EventNameFilter
 from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from prefect.flow_engine import AsyncFlowRunEngine
 from prefect.states import Cancelled, Crashed
@@ -35,14 +39,17 @@ from tasks.errors import Transient
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-POLL_SECONDS = 5.0  # between two looks for runs that are due; runs that we create wake the worker
-WATCH_SECONDS = 2.0  # between two looks at what Prefect wants of the runs that are under way
+POLL_SECONDS = 15.0  # between two looks for runs that are due, should an event that tells of one be lost
+WATCH_SECONDS = 10.0  # between two looks at what Prefect wants of the runs that are under way, likewise
 SYNC_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 ANSWER_SECONDS = 15.0  # for Prefect to answer somebody who waits
 STOP_SECONDS = 8.0  # for runs to end when the process does
 NAMING = {"source_ids", "document_ids"}
 LOST = "The library process stopped during the run"
+TO_START = {f"prefect.flow-run.{state}" for state in
+            ("Scheduled", "AwaitingRetry", "AwaitingConcurrencySlot", "Resuming")}
+TO_STOP = {f"prefect.flow-run.{state}" for state in ("Paused", "Suspended", "Cancelling")}
 UNFINISHED = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING, StateType.PAUSED]
 
 
@@ -102,18 +109,21 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
             work_pool_name=pool, name=f"{pool} on {platform.node()}",
             prefetch_seconds=0,  # a run that is fetched early takes the room of one that could start now
         )
+        self._this_pool = WorkPoolFilter.model_validate({"name": {"any_": [pool]}})
         self._executions: dict[UUID, Execution] = {}
         self._under_way: Counter[UUID] = Counter()  # runs by deployment
         self._in_doubt = True  # Prefect may believe in runs that are not here: a killed process left them
-        self._woken = asyncio.Event()
+        self._woken = asyncio.Event()  # there may be runs to start
+        self._told = asyncio.Event()  # Prefect may want something else of the runs that are under way
         self._stopped = asyncio.Event()
 
     async def serve(self) -> None:
         """Work until ``stop``. An API that is away is waited for, and what it missed is put right then."""
         async with self, anyio.create_task_group() as loops:
             loops.start_soon(self._repeat, self._sync_and_initialize, SYNC_SECONDS, asyncio.Event())
-            loops.start_soon(self._repeat, self._reconcile, WATCH_SECONDS, asyncio.Event())
-            loops.start_soon(self._repeat, self.get_and_submit_flow_runs, POLL_SECONDS, self._woken)
+            loops.start_soon(self._repeat, self._listen, RETRY_SECONDS, asyncio.Event())
+            loops.start_soon(self._repeat, self._reconcile, WATCH_SECONDS, self._told)
+            loops.start_soon(self._repeat, self._look, POLL_SECONDS, self._woken)
             await self._stopped.wait()
             loops.cancel_scope.cancel()
 
@@ -155,6 +165,32 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
                 await asyncio.wait_for(woken.wait(), seconds)
             woken.clear()
 
+    async def _listen(self) -> None:
+        """Act on what happens to the pool's runs the moment Prefect tells; ends when it tells no more."""
+        if not self._work_pool:
+            return
+        wanted = EventFilter(
+            event=EventNameFilter(name=sorted(TO_START | TO_STOP)),
+            any_resource=EventAnyResourceFilter(id=[f"prefect.work-pool.{self._work_pool.id}"]))
+        async with get_events_subscriber(wanted, reconnection_attempts=0) as events:
+            self._woken.set()  # for what happened while nobody listened
+            self._told.set()
+            async for event in events:
+                (self._woken if event.event in TO_START else self._told).set()
+
+    async def _look(self) -> None:
+        """Start the runs that are due, and look again when the next one is."""
+        await self.get_and_submit_flow_runs()
+        now = datetime.now(UTC)
+        soon = {"after_": now, "before_": now + timedelta(seconds=POLL_SECONDS)}
+        for run in await self.client.read_flow_runs(
+            flow_run_filter=FlowRunFilter.model_validate(
+                {"state": {"type": {"any_": [StateType.SCHEDULED]}}, "next_scheduled_start_time": soon}),
+            work_pool_filter=self._this_pool, sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC, limit=1,
+        ):
+            rest = cast(datetime, run.next_scheduled_start_time) - now
+            asyncio.get_running_loop().call_later(rest.total_seconds(), self.wake)
+
     async def _submit_scheduled_flow_runs(
         self, flow_run_response: list[WorkerFlowRunResponse]
     ) -> list[FlowRun]:
@@ -181,7 +217,7 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
                 await self.client.set_flow_run_state(
                     flow_run.id, Cancelled(message="The run before it was still under way"))
         except Exception as error:  # one run that cannot be had must not end the others
-            self._in_doubt = True
+            self._doubt()
             log.warning("Flow run %s could not be had: %s", flow_run.name, error or type(error).__name__)
         finally:
             self._submitting_flow_run_ids.discard(flow_run.id)
@@ -200,10 +236,15 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
             if raised := await in_thread(execution.execute, flow_run.name):
                 log.info("Flow run %s was interrupted: %r", flow_run.name, raised)
             if raised or not execution.state.is_final():
-                self._in_doubt = True
+                self._doubt()
         finally:
             del self._executions[flow_run.id]
             execution.ended.set()
+
+    def _doubt(self) -> None:
+        """Let ``_reconcile`` ask Prefect what it believes."""
+        self._in_doubt = True
+        self._told.set()
 
     async def _reconcile(self) -> None:
         """Stop what Prefect wants stopped, and end there what has ended here without a word."""
@@ -213,7 +254,7 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
         known = set(self._submitting_flow_run_ids)
         for run in await self.client.read_flow_runs(
             flow_run_filter=FlowRunFilter.model_validate({"state": {"type": {"any_": UNFINISHED}}}),
-            work_pool_filter=WorkPoolFilter.model_validate({"name": {"any_": [self._work_pool_name]}}),
+            work_pool_filter=self._this_pool,
         ):
             state = cast(State[Any], run.state)
             if execution := self._executions.get(run.id):
