@@ -99,6 +99,11 @@ def check_address(url: str) -> str:
     return str(Address.parse(url))
 
 
+def without_fragment(address: str) -> str:
+    """The address as a server is asked for it: two that differ in their fragments alone are one."""
+    return address.partition("#")[0]
+
+
 def resolve_link(base: str, href: str) -> str | None:
     """The absolute http(s) address of a link found at ``base``; none for a placeholder or another scheme."""
     if href.strip(EDGES).lower() in NO_LINKS:

@@ -142,6 +142,8 @@ class Document(Table):
     published_at: Mapped[datetime | None]  # as its source says
     discovered_at: Mapped[datetime] = mapped_column(server_default=NOW)
     read_at: Mapped[datetime | None]  # the last time its address was read well
+    whole_at: Mapped[datetime | None]  # the last time its body came, instead of “not modified”
+    failing_since: Mapped[datetime | None]  # the first look after that which went wrong
     final_url: Mapped[str | None]
     etag: Mapped[str | None]
     last_modified: Mapped[str | None]
@@ -160,6 +162,7 @@ class Document(Table):
         Index("ix_document_source_id_item_key", "source_id", "item_key"),
         Index("ix_document_content_hash", "content_hash"),
         Index("ix_document_state", "state"),
+        Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
     )
 
 
@@ -185,6 +188,9 @@ class DocumentVersion(Table):
     read_at: Mapped[datetime]
     indexed_at: Mapped[datetime | None]  # none: waits for the index
     superseded_at: Mapped[datetime | None]  # a newer version answers
+    leased_by: Mapped[str | None]
+    leased_until: Mapped[datetime | None]
+    failure: Mapped[str | None]  # why it cannot be indexed: not tried again until its owner asks
 
     document: Mapped[Document] = relationship(lazy="raise", foreign_keys=[document_id])
 
@@ -194,6 +200,7 @@ class DocumentVersion(Table):
         Index("ix_document_version_waiting", "read_at",
               postgresql_where=sql("indexed_at IS NULL AND superseded_at IS NULL")),
         Index("ix_document_version_indexed_at", "indexed_at"),
+        Index("ix_document_version_leased_by", "leased_by", postgresql_where=sql("leased_by IS NOT NULL")),
     )
 
 
@@ -227,6 +234,7 @@ class Chunk(Table):
         scoped(),
         Index("uq_chunk_version_id_position", "version_id", "position", unique=True),
         Index("ix_chunk_document_id", "document_id"),
+        Index("ix_chunk_live", "document_id", postgresql_where=sql("state = 'live'")),  # each run counts them
         Index("ix_chunk_moving", "state", postgresql_where=sql("state IN ('pending', 'retiring')")),
     )
 
@@ -254,6 +262,15 @@ class UsageEvent(Table):
         Index("uq_usage_event_retrieval_id_label", "retrieval_id", "label", unique=True),
         Index("ix_usage_event_document_id_happened_at", "document_id", "happened_at"),
     )
+
+
+class HostPause(Table):
+    """How long a web server wants to be left alone (Retry-After), so that no restart forgets it."""
+
+    __tablename__ = "host_pause"
+
+    host: Mapped[str] = mapped_column(primary_key=True)  # with its port, if not the usual one
+    until: Mapped[datetime]
 
 
 class ApiToken(Table):

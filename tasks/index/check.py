@@ -72,11 +72,15 @@ def among(db: Database, ids: Collection[UUID], live: bool) -> set[UUID]:
     return found
 
 
+def lacks(db: Database, index: Index) -> bool:
+    """Whether the index holds less than what answers: nothing that we do leaves it so, but it was removed."""
+    expected = answering(db)  # first: what begins to answer is in the index by then
+    return index.count() < expected
+
+
 def agree(db: Database, index: Index) -> None:
     """Make the index hold what answers, when it does not hold as many chunks: a new or an old folder."""
-    with db.begin() as session:
-        expected = session.scalars(select(func.count()).select_from(Chunk).where(LIVE)).one()
-    if index.count() == expected:
+    if index.count() == answering(db):
         return
     found = verify(db, index)
     log.warning("the index lacks %d chunks and holds %d strange ones: both are put right",
@@ -84,6 +88,12 @@ def agree(db: Database, index: Index) -> None:
     for part in parts(found.missing):
         write_chunks(db, index, Chunk.id.in_(part) & LIVE)
     index.delete(list(found.orphans))
+
+
+def answering(db: Database) -> int:
+    """How many chunks should answer."""
+    with db.begin() as session:
+        return session.scalars(select(func.count()).select_from(Chunk).where(LIVE)).one()
 
 
 def rebuild(db: Database, index: Index) -> Rebuilt:

@@ -1,8 +1,6 @@
 """The embedded index: Qdrant Edge in this process, in a folder that one process at a time may hold."""
 
-import fcntl
 import logging
-import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +15,7 @@ from uuid import UUID
 import qdrant_edge as engine
 
 from tasks.errors import Permanent, StageError, Transient
+from tasks.index.folder import Folder, identity, usable
 from tasks.index.shard import carry, config, create, load, nearest, point, translated
 from tasks.ports import Entry, Hit, Vectors
 
@@ -24,27 +23,27 @@ BATCH = 500  # points a write, in which the engine keeps Python's lock for some 
 PAGE = 5_000
 UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
 QUIET = 5.0  # seconds without a write before they get one: what is written meanwhile is written twice
+CONFIG = "edge_config.json"  # without which the engine opens nothing
 OPTIMISER = Path(__file__).with_name("optimise.py")
 
 log = logging.getLogger(__name__)
 
 
 class EdgeIndex:
-    """Implements ports.Index in ``folder``: the files of ``shard-N``, where ``current`` holds the N in use.
+    """Implements ports.Index in a folder.
 
     A shard that cannot be read, or that holds vectors of another size, is moved aside and begun anew; then
     ``fresh`` says that there is nothing in it. What ``upsert`` has returned from survives a kill and a power
     cut; what ``delete`` has, a kill. Many new points are given a search graph on a copy, in a process of its
-    own, while this one answers and writes.
+    own, while this one answers and writes. Where the folder was removed or replaced, questions are answered
+    as before, nothing is counted, and the next write makes it anew or opens what is there.
     """
 
     def __init__(self, folder: Path, dimensions: int, unoptimised: int = UNOPTIMISED,
                  quiet: float = QUIET) -> None:
         """Open the index, or make it. Raises Transient while another process has it open."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.dimensions = dimensions
         self.fresh = False
-        self._folder = folder
         self._unoptimised = unoptimised
         self._quiet = quiet
         self._last_write = 0.0
@@ -55,12 +54,11 @@ class EdgeIndex:
         self._touched: set[UUID] = set()  # ids written since the optimiser's copy was made
         self._optimiser: Thread | None = None
         self._child: subprocess.Popen[bytes] | None = None
-        self._hold = hold(folder / "lock")
-        self._number = read_number(folder / "current")
+        self._folder = Folder(folder)
         try:
             self._shard: engine.EdgeShard | None = self._open()
         except BaseException:
-            os.close(self._hold)
+            self._folder.let_go()
             raise
 
     def upsert(self, entries: Sequence[Entry]) -> None:
@@ -89,12 +87,14 @@ class EdgeIndex:
                       key=lambda hit: (-hit.similarity, hit.id))
 
     def count(self) -> int:
+        if not self._is_there():
+            return 0
         with self._use("be counted") as open_shard:
             return open_shard.count(engine.CountRequest(exact=True))
 
     def ids(self) -> Iterator[UUID]:
         offset: engine.PointId | None = None
-        while True:
+        while self._is_there():
             with self._use("be listed") as open_shard:
                 records, offset = open_shard.scroll(engine.ScrollRequest(
                     offset=offset, limit=PAGE, with_payload=False, with_vector=False))
@@ -113,14 +113,12 @@ class EdgeIndex:
             self._optimiser.join()
         if last:
             try:
-                with translated("be closed"):
-                    last.flush()
-                    last.close()
+                if self._is_there():
+                    with translated("be closed"):
+                        last.flush()
+                        last.close()
             finally:
-                os.close(self._hold)
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"shard-{number}"
+                self._folder.let_go()
 
     @contextmanager
     def _use(self, doing: str) -> Iterator[engine.EdgeShard]:
@@ -130,25 +128,58 @@ class EdgeIndex:
             yield self._shard
 
     def _write(self, ids: Sequence[UUID], operation: engine.UpdateOperation) -> None:
-        with self._writing, self._use("be written") as open_shard:
-            open_shard.update(operation)
+        with self._writing:
+            self._be_there()
+            self._folder.require_room()
+            with self._use("be written") as open_shard:
+                open_shard.update(operation)
             self._last_write = monotonic()
             self._touched.update(ids if self._optimiser else ())
 
+    def _is_there(self) -> bool:
+        """Whether the open shard is what is in the folder, and this process holds that."""
+        with self._handle:
+            return self._folder.is_held() and self._shard_is_there()
+
+    def _shard_is_there(self) -> bool:
+        path = self._folder.shard(self._number)
+        return identity(path) == self._identity and (path / CONFIG).exists()
+
+    def _be_there(self) -> None:
+        """Open what is in the folder, or make it, when that is not the open shard any more."""
+        if self._is_there():
+            return
+        with self._use("be opened again"):
+            self._folder.hold_again()
+            if not self._shard_is_there():
+                self._shard = self._open()  # the one that was open is gone from the disk
+                log.warning("the index in %s was removed or replaced: it is filled again from the records",
+                            self._folder.path)
+
     def _open(self) -> engine.EdgeShard:
-        path = self._path(self._number)
-        for left_over in set(self._folder.glob("shard-*")) - {path}:
-            shutil.rmtree(left_over)
+        """The shard in use, made where there is none that can be read."""
+        with usable(self._folder.path):
+            number = self._folder.current
+            path = self._folder.shard(number)
+            for left_over in set(self._folder.path.glob("shard-*")) - {path}:
+                shutil.rmtree(left_over)
+            shard = self._load(path)
+            self.fresh = shard is None
+            shard = shard or create(path, self._config)
+        self._number, self._identity = number, identity(path)
+        return shard
+
+    def _load(self, path: Path) -> engine.EdgeShard | None:
+        """The shard at ``path``; none where there is none, or where it had to be moved aside."""
         if path.exists():
             try:
                 return load(path, self._config)
             except Transient as error:
-                aside = self._folder / "unreadable"
+                aside = path.with_name("unreadable")
                 log.warning("%s; it is made anew, and what was there is in %s", error, aside)
                 shutil.rmtree(aside, ignore_errors=True)
                 path.rename(aside)
-        self.fresh = True
-        return create(path, self._config)
+        return None
 
     def _due(self) -> bool:
         with self._use("be measured") as open_shard:
@@ -178,11 +209,11 @@ class EdgeIndex:
     def _replace(self) -> None:
         old, new = self._number, self._number + 1
         try:
-            self._copy(self._path(old), self._path(new))
-            self._run(self._path(new))
+            self._copy(self._folder.shard(old), self._folder.shard(new))
+            self._run(self._folder.shard(new))
             self._switch(new)
         finally:
-            shutil.rmtree(self._path(new if self._number == old else old), ignore_errors=True)
+            shutil.rmtree(self._folder.shard(new if self._number == old else old), ignore_errors=True)
 
     def _copy(self, original: Path, copy: Path) -> None:
         with self._writing:
@@ -200,7 +231,7 @@ class EdgeIndex:
 
     def _switch(self, number: int) -> None:
         """Bring the optimised copy up to date and use it from now on."""
-        optimised = load(self._path(number), self._config)
+        optimised = load(self._folder.shard(number), self._config)
         if not optimised.info().indexed_vectors_count:
             raise Transient("its optimiser did nothing")
         while len(self._touched) > BATCH:
@@ -210,33 +241,8 @@ class EdgeIndex:
         with self._writing, self._use("be read") as open_shard:
             carry(list(self._touched), open_shard, optimised)
             optimised.flush()
-            write_number(self._folder / "current", number)
+            self._folder.current = number
             self._shard, self._number = optimised, number
+            self._identity = identity(self._folder.shard(number))
             open_shard.close()
 
-
-def hold(path: Path) -> int:
-    """The lock file, locked until it is closed or this process ends. Raises Transient when it is taken."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = os.read(lock, 20).decode()
-        os.close(lock)
-        raise Transient(f"the index in {path.parent} is open in process {owner}: stop that first") from None
-    os.truncate(lock, 0)
-    os.write(lock, str(os.getpid()).encode())
-    return lock
-
-
-def read_number(path: Path) -> int:
-    """The number in the file; 1 where there is none."""
-    text = path.read_text() if path.exists() else ""
-    return int(text) if text.isdecimal() else 1
-
-
-def write_number(path: Path, number: int) -> None:
-    """Replace the file in one step."""
-    new = path.with_suffix(".new")
-    new.write_text(str(number))
-    new.replace(path)

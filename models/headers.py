@@ -1,0 +1,34 @@
+"""Request headers that an owner sets for a source."""
+
+import re
+from collections.abc import Mapping
+
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
+VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+
+# Of the connection and the message (RFC 9110 §7.6.1, §8.6), and what Almanac says itself.
+RESERVED = frozenset({
+    "host", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "content-length",
+    "content-encoding", "expect", "accept-encoding", "range", "if-match", "if-none-match", "if-range",
+    "if-modified-since", "if-unmodified-since", "user-agent", "http2-settings",
+})
+MAX_BYTES = 8192  # of all of them, as most servers take them
+
+
+def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers with lower-case names. Raises ValueError, one sentence, for one that may not be set."""
+    checked: dict[str, str] = {}
+    for name, value in headers.items():
+        lower = name.lower()
+        if not TOKEN.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a header")
+        if lower in RESERVED or lower.startswith(("proxy-", "sec-")):
+            raise ValueError(f"the header {name} is Almanac's own to set: leave it out")
+        if not VALUE.fullmatch(value):
+            raise ValueError(f"the value of the header {name} must be plain ASCII on one line")
+        if lower in checked:
+            raise ValueError(f"the header {name} is set twice")
+        checked[lower] = value
+    if sum(len(name) + len(value) for name, value in checked.items()) > MAX_BYTES:
+        raise ValueError(f"the headers are longer than {MAX_BYTES:,} bytes together")
+    return checked
