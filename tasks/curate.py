@@ -5,7 +5,7 @@ A command on what is unknown, removed, or outside the scopes of whoever gives it
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -15,8 +15,10 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from models.duplicates import let_go
+from models.lease import GIVEN_BACK
 from models.session import Database
-from models.states import ChunkState, DocumentState
+from models.states import ChunkState, DocumentState, SourceKind
 from models.tables import LIBRARY_SCOPE, ApiToken, Chunk, Document, DocumentVersion, Source, Table
 
 TOKEN_PREFIX = "alm_"  # noqa: S105 - what tokens begin with, so that one that leaked is recognised
@@ -31,9 +33,10 @@ class Removed:
 
     documents: int
     chunks: int
+    comes_back: bool = False  # at the next start: Almanac's own documentation does
 
-    def to_json(self) -> dict[str, int]:
-        return {"documents": self.documents, "chunks": self.chunks}
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +62,24 @@ def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: dat
     """Take the source and its documents out of the answers; the rows stay, the index follows."""
     removal = update(Source).where(_own_source(source_id, scopes)).values(removed_at=now, next_poll_at=None)
     with db.begin() as session:
-        if session.connection().execute(removal).rowcount:
-            return _remove(session, Document.source_id == source_id, "its source was removed", now)
+        if kind := session.scalar(removal.returning(Source.kind)):
+            removed = _remove(session, Document.source_id == source_id, "its source was removed", now)
+            return replace(removed, comes_back=kind == SourceKind.DOCUMENTATION)
     return None
 
 
 def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> bool:
-    """Make the document due as if it had never been tried, whatever its state; what answers goes on."""
+    """Make the document due as if it had never been tried, whatever its state; what answers goes on.
+
+    A version that could not be indexed is tried again, too.
+    """
     afresh = {"due_at": now, "attempts": 0, "etag": None, "last_modified": None,
               "reason": "to be read again, as its owner asks"}
     own = _own_document(document_id, scopes), Document.state != DocumentState.REMOVED
+    owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
+    failed = owns, DocumentVersion.failure.is_not(None)
     with db.begin() as session:
+        session.execute(update(DocumentVersion).where(*failed).values(failure=None))
         return session.connection().execute(update(Document).where(*own).values(**afresh)).rowcount > 0
 
 
@@ -119,16 +129,15 @@ def revoke_token(db: Database, token_id: UUID) -> bool:
 
 def owner_of(db: Database, plain: str) -> Principal | None:
     """Whom a token belongs to; none for an unknown or a revoked one, after the same work."""
-    with db.begin() as session:
-        row = session.execute(
-            select(ApiToken.id, ApiToken.name, ApiToken.scopes, _used_lately().label("used_lately"))
-            .where(ApiToken.hash == _hash(plain), ApiToken.revoked_at.is_(None))
-        ).one_or_none()
-        if row is None:
-            return None
+    rows = db.execute(
+        select(ApiToken.id, ApiToken.name, ApiToken.scopes, _used_lately().label("used_lately"))
+        .where(ApiToken.hash == _hash(plain), ApiToken.revoked_at.is_(None))
+    )
+    for row in rows:  # one at most: the hash is unique
         if not row.used_lately:
-            session.execute(update(ApiToken).where(ApiToken.id == row.id).values(last_used_at=func.now()))
-    return Principal(row.id, row.name, row.scopes)
+            db.execute(update(ApiToken).where(ApiToken.id == row.id).values(last_used_at=func.now()))
+        return Principal(row.id, row.name, row.scopes)
+    return None
 
 
 def _change_source(db: Database, source_id: UUID, scopes: Sequence[str], **values: object) -> bool:
@@ -148,10 +157,8 @@ def _own_document(document_id: UUID, scopes: Sequence[str]) -> ColumnElement[boo
 
 def _remove(session: Session, which: ColumnElement[bool], reason: str, now: datetime) -> Removed:
     """Documents become tombstones; those that repeated one of them are read in its stead."""
-    tombstone = {"state": DocumentState.REMOVED, "reason": reason, "version_id": None, "due_at": None,
-                 "leased_by": None, "leased_until": None}
-    anew = {"state": DocumentState.DISCOVERED, "reason": "what it repeated was removed", "duplicate_of": None,
-            "due_at": now, "attempts": 0, "etag": None, "last_modified": None}
+    tombstone = GIVEN_BACK | {
+        "state": DocumentState.REMOVED, "reason": reason, "version_id": None, "due_at": None}
     ids = select(Document.id).where(which)
     moving = Chunk.state.in_([ChunkState.LIVE, ChunkState.PENDING])
 
@@ -159,7 +166,7 @@ def _remove(session: Session, which: ColumnElement[bool], reason: str, now: date
         return session.connection().execute(update(table).where(*conditions).values(**values)).rowcount
 
     documents = change(Document, which, Document.state != DocumentState.REMOVED, **tombstone)
-    change(Document, Document.duplicate_of.in_(ids), Document.state == DocumentState.DUPLICATE, **anew)
+    let_go(session, ids, "what it repeated was removed", now)
     change(DocumentVersion, DocumentVersion.document_id.in_(ids), DocumentVersion.superseded_at.is_(None),
            superseded_at=now)
     chunks = change(Chunk, Chunk.document_id.in_(ids), moving, state=ChunkState.RETIRING)

@@ -32,11 +32,12 @@ POLL = (
 )
 DOCUMENT = (
     "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
-    "author", "published_at", "discovered_at", "read_at", "content_hash", "version_id", "duplicate_of",
+    "author", "published_at", "discovered_at", "read_at", "failing_since", "content_hash", "version_id",
+    "duplicate_of",
 )
 VERSION = (
     "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
-    "final_url", "extractor", "read_at", "indexed_at", "superseded_at",
+    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
 )
 
 
@@ -65,11 +66,10 @@ def documents(
     """A page of documents, last discovered first: ``{"documents": […], "next": cursor or None}``.
 
     Each has the fields of DOCUMENT and ``source``, its source's name. ``text`` is looked for in titles and
-    addresses. ``after`` is the ``next`` of the page before; ValueError for any other.
+    addresses. ``after`` is the ``next`` of the page before; ValueError for any other. Removed documents are
+    listed only where that is the ``state``.
     """
-    page = _documents().where(_kept(scopes))
-    if state is not None:
-        page = page.where(Document.state == state)
+    page = _documents().where(_kept(scopes, state))
     if source_id is not None:
         page = page.where(Document.source_id == source_id)
     if text:
@@ -126,7 +126,8 @@ def depths(db: Database) -> Json:
         .where(Document.due_at <= func.now(), Source.removed_at.is_(None), Source.paused.is_(False))
     )
     waiting = select(func.count(DocumentVersion.id)).where(
-        DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None)
+        DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None),
+        DocumentVersion.failure.is_(None)
     )
     with db.begin() as session:
         return {
@@ -181,9 +182,10 @@ def _documents() -> Select[Any]:
     )
 
 
-def _kept(scopes: Sequence[str]) -> ColumnElement[bool]:
-    """The document is there, for this reader."""
-    return and_(Document.state != DocumentState.REMOVED, Document.scopes.contained_by(list(scopes)))
+def _kept(scopes: Sequence[str], state: str | None = None) -> ColumnElement[bool]:
+    """The document is there, for this reader; a removed one where it is asked for by its ``state``."""
+    there = Document.state == state if state else Document.state != DocumentState.REMOVED
+    return and_(there, Document.scopes.contained_by(list(scopes)))
 
 
 def _placed(after: str) -> ColumnElement[Any]:

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from models.states import SourceKind
 from models.tables import Document, Source
 from tasks.discover.documentation import LISTING
 from tasks.discover.intake import LIVE
-from tasks.discover.poll import PollResult, record
+from tasks.discover.poll import PollResult, compare, write
 from tasks.discover.probe import Found, probe
 from tasks.discover.wishes import AUTO, LONGEST_NAME, NewSource
 from tasks.ports import Fetcher, Parser
@@ -57,7 +57,8 @@ async def add_source(
     try:
         with db.begin() as session:
             source = session.scalars(insert(Source).values(row_of(new, found)).returning(Source)).one()
-            poll = record(session, source, found.offer, now, finished)
+            offer, taken = compare(session, source, found.offer, now)
+            poll = write(session, source, offer, taken, now, finished)
     except IntegrityError:
         refuse_known(db, [found.kind], found.url)  # somebody else added it meanwhile
         raise
@@ -80,15 +81,18 @@ def row_of(new: NewSource, found: Found) -> dict[str, Any]:
     }
 
 
-def ensure_documentation(db: Database) -> UUID | None:
-    """The source of Almanac's own documentation, made once; none when its owner has removed it.
+def ensure_documentation(db: Database) -> UUID:
+    """The source of Almanac's own documentation: the one there is, or a new one where all of it was removed.
 
     It has no schedule: its files change when Almanac is started anew, and that is when to poll it.
     """
-    ours = select(Source).where(Source.kind == SourceKind.DOCUMENTATION, Source.url == LISTING)
+    pages = select(Document.id).where(Document.source_id == Source.id)
+    bare = update(Source).where(
+        Source.kind == SourceKind.DOCUMENTATION, Source.removed_at.is_(None),
+        pages.exists(), ~pages.where(LIVE).exists(),  # each page was removed by itself
+    )
     with db.begin() as session:
-        if source := session.scalar(ours.order_by(Source.removed_at.nulls_first()).limit(1)):
-            return None if source.removed_at else source.id
+        session.execute(bare.values(removed_at=func.now()))
         return own_source(session, SourceKind.DOCUMENTATION, LISTING, "Almanac's own documentation")
 
 

@@ -1,6 +1,7 @@
 """The documentation that ships with Almanac, offered like a web site: ``almanac:README.md``."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources.abc import Traversable
@@ -22,13 +23,16 @@ class Shelf:
         self._folder = folder
         self._beyond = beyond
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(
+        self, url: str, wanted: Wanted, validators: Validators | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
         """Raises Permanent for what is not on the shelf; never touches the network itself."""
         scheme, _, name = url.partition(":")
         if scheme != SCHEME:
             if self._beyond is None:
                 raise Permanent(f"{url} is not on the shelf")
-            return await self._beyond.fetch(url, wanted, validators)
+            return await self._beyond.fetch(url, wanted, validators, headers)
         files = {file.name: file for file in self._folder.iterdir() if file.name.endswith(".md")}
         if url == LISTING:
             return answer(url, listing(files), "application/json", validators)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
@@ -29,13 +30,8 @@ from tasks.discover.offers import Item
 LIVE = Document.state != literal_column("'removed'")  # as the partial index of the keys has it
 COLUMNS = (
     Document.id, Document.source_id, Document.key, Document.item_key, Document.item_hash, Document.state,
-    Document.reason, Document.read_at, Document.published_at,
+    Document.read_at, Document.published_at,
 )
-TROUBLE = {
-    DocumentState.WAITING, DocumentState.REJECTED, DocumentState.FAILED, DocumentState.NEEDS_BROWSER,
-    DocumentState.QUARANTINED,
-}
-
 
 Pair = tuple[Item, RowMapping]
 
@@ -46,9 +42,9 @@ class Taken:
 
     new: int = 0
     changed: int = 0
-    again: int = 0  # due because only a read can tell
     left: int = 0  # new, but past the limit of one poll
-    trouble: str | None = None  # how the last read went of an item that only a read can judge
+    excluded: int = 0  # by the source's globs
+    unjudged: UUID | None = None  # the document of which only a read can tell whether it changed
 
 
 def take_in(session: Session, source: Source, items: Sequence[Item], now: datetime) -> Taken:
@@ -65,13 +61,11 @@ def take_in(session: Session, source: Source, items: Sequence[Item], now: dateti
     note(session, changed)
     follow(session, source, [(item, document) for item, document in own if item.key != document["key"]], now)
     limit = source.limit_per_poll
-    return Taken(
-        new=add(session, source, fresh[:limit], now),
-        changed=len(changed),
-        again=len(asked),
-        left=len(fresh[limit:]),
-        trouble=next((document["reason"] for _, document in asked if document["state"] in TROUBLE), None),
-    )
+    added = add(session, source, fresh[:limit], now)
+    unjudged = [document["id"] for _, document in asked]
+    unjudged += [row["id"] for row in added if row["item_hash"] is None]
+    return Taken(len(added), len(changed), len(fresh[limit:]), len(items) - len(wanted),
+                 next(iter(unjudged), None))
 
 
 def may_be_read(document: RowMapping) -> bool:
@@ -155,17 +149,18 @@ def follow(session: Session, source: Source, moved: Sequence[Pair], now: datetim
         session.execute(update(Document).where(Document.id == document["id"], ~other).values(values))
 
 
-def add(session: Session, source: Source, items: Sequence[Item], now: datetime) -> int:
+def add(session: Session, source: Source, items: Sequence[Item], now: datetime) -> Sequence[RowMapping]:
     """Store new documents; an address that any source of the same readers has already is left to it."""
     rows = [
         row_of(item, source, now) | {"discovered_at": now + timedelta(microseconds=place)}  # in its order
         for place, item in enumerate(items)
     ]
     if not rows:
-        return 0
+        return []
     stored = insert(Document).on_conflict_do_nothing(
-        index_elements=[Document.key, Document.scopes], index_where=LIVE).returning(Document.id)
-    return len(session.execute(stored, rows).all())
+        index_elements=[Document.key, Document.scopes], index_where=LIVE,
+    ).returning(Document.id, Document.item_hash)
+    return session.execute(stored, rows).mappings().all()
 
 
 def row_of(item: Item, source: Source, now: datetime) -> dict[str, Any]:

@@ -43,11 +43,18 @@ class Offer:
     outcome: PollOutcome
     reason: str = ""
     items: tuple[Item, ...] = ()
+    left_out: int = 0  # besides them, as ``reason`` says: without an address, repeated
     title: str | None = None
     validators: Validators | None = None
     body_hash: str | None = None
     status: int | None = None
     retry_after: timedelta | None = None
+    again_at: datetime | None = None  # the next look is settled already: its document's own retry
+
+    @property
+    def seen(self) -> int:
+        """How many items were offered."""
+        return len(self.items) + self.left_out
 
 
 Discover = Callable[[Fetcher, Parser, Look], Awaitable[Offer]]

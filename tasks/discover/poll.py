@@ -1,7 +1,8 @@
 """Polling: a source that is due is looked at once, and what came of it is written in one transaction.
 
-``load → look → record``: the look is all network and no transaction is open meanwhile. A poll that goes
-wrong changes when the source is looked at next, and nothing else.
+``load → look → compare → write``: the look is all network and no transaction is open meanwhile. A poll that
+goes wrong changes when the source is looked at next, and nothing else. Where only a read can tell whether a
+document changed, the poll has it read first; until then the document is due, and so is the source.
 """
 
 import logging
@@ -22,11 +23,15 @@ from tasks.discover.kinds import KINDS
 from tasks.discover.offers import Look, Offer
 from tasks.discover.schedule import next_poll, next_try
 from tasks.errors import StageError, Transient
-from tasks.ports import Fetcher, Parser, Validators
+from tasks.ports import Fetcher, Parser, Read, Reader, Validators
 
 log = logging.getLogger(__name__)
 
 GOOD = (PollOutcome.NEW, PollOutcome.UNCHANGED)
+TROUBLE = {
+    DocumentState.WAITING, DocumentState.REJECTED, DocumentState.FAILED, DocumentState.NEEDS_BROWSER,
+    DocumentState.QUARANTINED,
+}
 TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
 
 
@@ -40,7 +45,6 @@ class PollResult:
     items_seen: int
     items_new: int
     items_changed: int
-    due: int  # documents to be read because of it
     next_poll_at: datetime | None
 
 
@@ -57,15 +61,26 @@ def due_sources(db: Database, now: datetime, limit: int = 1000) -> list[UUID]:
 
 
 async def poll_source(
-    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, now: datetime
+    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, now: datetime, read: Reader
 ) -> PollResult:
-    """Look at a source once, due or not. A failure is a result. LookupError: no such source."""
+    """Look at a source once, due or not. A failure is a result. LookupError: no such source.
+
+    ``read`` is asked where only a read can tell: of a page.
+    """
     started = monotonic()
     source, look = load(db, source_id, now)
     offer = await look_at(source, look, fetcher, parser)
-    finished = now + timedelta(seconds=monotonic() - started)
     with db.begin() as session:
-        return record(session, source, offer, now, finished)
+        offer, taken = compare(session, source, offer, now)
+        if taken.unjudged is None:
+            return write(session, source, offer, taken, now, after(now, started))
+    offer, taken = judged(offer, await read(taken.unjudged, now))
+    with db.begin() as session:
+        return write(session, source, offer, taken, now, after(now, started))
+
+
+def after(now: datetime, started: float) -> datetime:
+    return now + timedelta(seconds=monotonic() - started)
 
 
 def load(db: Database, source_id: UUID, now: datetime) -> tuple[Source, Look]:
@@ -99,28 +114,27 @@ async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) 
         return Offer(PollOutcome.FAILED, f"polling it failed inside Almanac ({type(error).__name__})")
 
 
-def record(
-    session: Session, source: Source, offer: Offer, started: datetime, finished: datetime
+def write(
+    session: Session, source: Source, offer: Offer, taken: Taken, started: datetime, finished: datetime
 ) -> PollResult:
-    """Write what a look came to: documents, the source's next look and health, and the poll itself."""
-    taken = Taken()
-    if offer.outcome is PollOutcome.NEW:
-        offer, taken = compare(session, source, offer, started)
+    """Write what a look came to: the source's next look and health, and the poll itself."""
     values = settled(session, source, offer, started) | remembered(offer, taken)
     session.execute(update(Source).where(Source.id == source.id, Source.removed_at.is_(None)).values(values))
     session.add(Poll(
         source_id=source.id, scopes=source.scopes, started_at=started, finished_at=finished,
-        outcome=offer.outcome, reason=offer.reason, http_status=offer.status, items_seen=len(offer.items),
+        outcome=offer.outcome, reason=offer.reason, http_status=offer.status, items_seen=offer.seen,
         items_new=taken.new, items_changed=taken.changed,
     ))
     return PollResult(
-        source.id, offer.outcome, offer.reason, len(offer.items), taken.new, taken.changed,
-        taken.new + taken.changed + taken.again, values["next_poll_at"],
+        source.id, offer.outcome, offer.reason, offer.seen, taken.new, taken.changed,
+        values["next_poll_at"],
     )
 
 
 def compare(session: Session, source: Source, offer: Offer, now: datetime) -> tuple[Offer, Taken]:
     """The offer with its verdict, and what was taken of it; a suspicious one is not touched."""
+    if offer.outcome is not PollOutcome.NEW:
+        return offer, Taken()
     still_there = select(Source.id).where(Source.id == source.id, Source.removed_at.is_(None))
     if session.scalar(still_there.with_for_update()) is None:
         return replace(offer, outcome=PollOutcome.FAILED, reason="the source was removed meanwhile"), Taken()
@@ -128,10 +142,20 @@ def compare(session: Session, source: Source, offer: Offer, now: datetime) -> tu
         reason = "it offers nothing to read, although it did before"
         return replace(offer, outcome=PollOutcome.SUSPECT, reason=reason), Taken()
     taken = take_in(session, source, offer.items, now)
-    if taken.trouble:
-        return replace(offer, outcome=PollOutcome.FAILED, reason=taken.trouble), taken
     outcome = PollOutcome.NEW if taken.new or taken.changed else PollOutcome.UNCHANGED
     return replace(offer, outcome=outcome, reason=sentence(offer, taken)), taken
+
+
+def judged(offer: Offer, read: Read | None) -> tuple[Offer, Taken]:
+    """The verdict on a page, which is how the read of its document went."""
+    if read is None:
+        return replace(offer, outcome=PollOutcome.FAILED, reason="its page was removed meanwhile"), Taken()
+    if read.state in TROUBLE:
+        failed = replace(offer, outcome=PollOutcome.FAILED, reason=read.reason, again_at=read.due_at)
+        return failed, Taken()
+    taken = Taken(new=int(read.version == 1), changed=int(read.version is not None and read.version > 1))
+    outcome = PollOutcome.NEW if read.version else PollOutcome.UNCHANGED
+    return replace(offer, outcome=outcome, reason=read.reason), taken
 
 
 def has_documents(session: Session, source_id: UUID) -> bool:
@@ -140,15 +164,13 @@ def has_documents(session: Session, source_id: UUID) -> bool:
 
 
 def sentence(offer: Offer, taken: Taken) -> str:
-    parts = [
-        f"{taken.new} new" if taken.new else "",
-        f"{taken.changed} changed" if taken.changed else "",
-        f"{taken.left} left for the next poll" if taken.left else "",
-        "its page is read again" if taken.again else "",
-        offer.reason,
-    ]
-    said = ", ".join(filter(None, parts)) or "nothing new"
-    return said if taken.again else f"{said}, of {len(offer.items)} offered"
+    """What became of all that was offered: its numbers add up."""
+    same = len(offer.items) - taken.new - taken.changed - taken.left - taken.excluded
+    numbers = {"new": taken.new, "changed": taken.changed, "left for the next poll": taken.left,
+               "as before": same, "excluded": taken.excluded}
+    told = [*(f"{number} {what}" for what, number in numbers.items() if number), offer.reason]
+    said = "nothing new" if same == offer.seen else ", ".join(filter(None, told))
+    return f"{said}, of {offer.seen} offered"
 
 
 def settled(session: Session, source: Source, offer: Offer, now: datetime) -> dict[str, Any]:
@@ -158,6 +180,7 @@ def settled(session: Session, source: Source, offer: Offer, now: datetime) -> di
         return {"last_polled_at": now, "failures": 0, "health": offer.reason, "next_poll_at": next_at}
     failures = source.failures + 1
     next_at = next_try(source.every_seconds, source.cron, source.id, failures, offer.retry_after, now)
+    next_at = next_at and (offer.again_at or next_at)
     since = f"{failing_since(session, source.id) or now:%Y-%m-%d %H:%M} UTC"
     again = f", next try {next_at:%Y-%m-%d %H:%M} UTC" if next_at else ""
     health = f"{offer.outcome} since {since}: {offer.reason}{again}"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from models.addresses import without_fragment
 from models.extracted import Extracted
 from models.states import PollOutcome, SourceKind
 from tasks.discover.kinds import feed, page
@@ -36,7 +37,7 @@ async def probe(fetcher: Fetcher, parser: Parser, url: str, kind: str) -> Found:
             raise Permanent(f"{url} cannot be a feed: {offer.reason}")
     extracted = await read_page(fetched, parser)
     announced = extracted.feeds if extracted and kind == AUTO else ()
-    for feed_url in announced[:MOST_ANNOUNCED]:
+    for feed_url in map(without_fragment, announced[:MOST_ANNOUNCED]):
         if found := await verified(fetcher, parser, feed_url):
             return found
     offer = await page.discover(fetcher, parser, Look(url))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from models.addresses import check_address
+from models.addresses import check_address, without_fragment
 from models.states import ReadingMode, SourceKind
 from tasks.discover.schedule import check_cron
 
@@ -35,7 +35,7 @@ class NewSource:
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
-        url = check_address(self.url)
+        url = without_fragment(check_address(self.url))
         if len(url) > LONGEST_URL:
             raise ValueError(f"the address of a source has at most {LONGEST_URL:,} characters")
         check_schedule(self.every_seconds, self.cron)

@@ -4,7 +4,8 @@
 look that goes wrong changes the document's state and nothing else: what answered before goes on answering.
 """
 
-from tasks.read.batch import Read, read_documents
+from tasks.ports import Read
+from tasks.read.batch import read_document, read_documents
 from tasks.read.claims import due, release
 
-__all__ = ["Read", "due", "read_documents", "release"]
+__all__ = ["Read", "due", "read_document", "read_documents", "release"]

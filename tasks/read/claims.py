@@ -1,22 +1,27 @@
 """Who reads what: documents are taken under a lease that is renewed, expires and can be given back."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.orm import Session
 
+from models.lease import NOW, free, new_holder, return_from, taken
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, Source
 from tasks.ports import Validators
 
 LEASE = timedelta(minutes=5)
+TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
 RENEWAL_SECONDS = 60.0
 URGENCY = (Document.priority.desc(), Document.due_at, Document.discovered_at, Document.id)
 PER_HOST = 25  # of one host in a batch: a host read slowly must not hold up the rest
+WINDOW = 2000  # of the most urgent are ranked by host: to rank every due document takes half a second
+HOST = func.split_part(Document.url, "/", 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Claimed:
     """A document as it was when this worker took it."""
 
     id: UUID
+    lease: str  # of this claim alone: what is saved under another is dropped
     url: str
     key: str
     scopes: list[str]
@@ -37,14 +43,10 @@ class Claimed:
     published_at: datetime | None
 
 
-def free(now: datetime) -> ColumnElement[bool]:
-    """Nobody holds a lease on the document."""
-    return or_(Document.leased_until.is_(None), Document.leased_until < now)
-
-
 def may_be_read(now: datetime) -> list[ColumnElement[bool]]:
     """The document is due, free, and of a source that is neither paused nor removed."""
-    return [Document.due_at <= now, free(now), Source.removed_at.is_(None), Source.paused.is_(False)]
+    return [
+        Document.due_at <= now, free(Document, now), Source.removed_at.is_(None), Source.paused.is_(False)]
 
 
 def due(db: Database, now: datetime) -> int:
@@ -54,13 +56,18 @@ def due(db: Database, now: datetime) -> int:
         return session.scalar(counted) or 0
 
 
-def spread(now: datetime) -> ColumnElement[bool]:
-    """The documents that may be read, at most ``PER_HOST`` of one host."""
+def spread(now: datetime, served: Collection[str]) -> ColumnElement[bool]:
+    """The most urgent that may be read, at most ``PER_HOST`` of one host and none of those ``served``."""
+    urgent = (
+        select(Document.id, HOST.label("host"), Document.priority, Document.due_at, Document.discovered_at)
+        .join(Source).where(*may_be_read(now), HOST.not_in(served))
+        .order_by(*URGENCY).limit(WINDOW).subquery()
+    ).c
     place = func.row_number().over(
-        partition_by=func.split_part(Document.url, "/", 3),
-        order_by=URGENCY,
+        partition_by=urgent.host,
+        order_by=(urgent.priority.desc(), urgent.due_at, urgent.discovered_at, urgent.id),
     )
-    ranked = select(Document.id, place.label("place")).join(Source).where(*may_be_read(now)).subquery()
+    ranked = select(urgent.id, place.label("place")).subquery()
     return Document.id.in_(select(ranked.c.id).where(ranked.c.place <= PER_HOST))
 
 
@@ -73,52 +80,84 @@ def claim(
     db: Database, worker: str, limit: int, now: datetime, ids: Sequence[UUID] | None = None
 ) -> list[Claimed]:
     """Take documents under a lease: the most urgent first, few of one host, each by one worker only."""
-    wanted = spread(now) if ids is None else named(ids)
-    taken = (
+    lease = new_holder(worker)
+    rows: list[Document] = []
+    with db.begin() as session:
+        while len(rows) < limit:
+            wanted = spread(now, {host_of(row.url) for row in rows}) if ids is None else named(ids)
+            more = take(session, wanted, limit - len(rows), now, lease)
+            rows += more
+            if ids is not None or not more:
+                break
+        rows.sort(key=lambda row: (-row.priority, row.discovered_at, row.id))
+        return [claimed(row, lease, now) for row in rows]
+
+
+def take(
+    session: Session, wanted: ColumnElement[bool], limit: int, now: datetime, lease: str
+) -> Sequence[Document]:
+    """Lease up to ``limit`` of what is wanted; what another transaction holds is passed over."""
+    found = (
         select(Document.id)
-        .where(wanted, free(now))
+        .where(wanted, free(Document, now))
         .order_by(*URGENCY)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    lease = (
+    return session.scalars(
         update(Document)
-        .where(Document.id.in_(taken))
-        .values(leased_by=worker, leased_until=now + LEASE)
+        .where(Document.id.in_(found))
+        .values(**taken(lease, LEASE, now))
         .returning(Document)
-    )
-    with db.begin() as session:
-        rows = sorted(session.scalars(lease), key=lambda row: (-row.priority, row.discovered_at, row.id))
-        return [claimed(row) for row in rows]
+    ).all()
 
 
-def claimed(row: Document) -> Claimed:
-    known = Validators(row.etag, row.last_modified) if row.content_hash else Validators()
+def host_of(url: str) -> str:
+    """As ``HOST`` has it."""
+    return "".join(url.split("/")[2:3])
+
+
+def claimed(row: Document, lease: str, now: datetime) -> Claimed:
     return Claimed(
-        id=row.id, url=row.url, key=row.key, scopes=row.scopes, validators=known,
+        id=row.id, lease=lease, url=row.url, key=row.key, scopes=row.scopes, validators=known(row, now),
         content_hash=row.content_hash, answers=row.version_id is not None, attempts=row.attempts,
         due_at=row.due_at,
         title=row.title, author=row.author, published_at=row.published_at,
     )
 
 
-async def keep_lease(db: Database, worker: str, ids: Sequence[UUID]) -> None:
-    """Renew the lease of what is not saved yet, until cancelled."""
+def known(row: Document, now: datetime) -> Validators:
+    """What may spare the server its answer; nothing, when it was spared for long: some servers lie."""
+    trusted = row.content_hash and row.whole_at and now - row.whole_at < TRUSTED
+    return Validators(row.etag, row.last_modified) if trusted else Validators()
+
+
+async def keep_lease(db: Database, documents: Sequence[Claimed]) -> None:
+    """Renew the lease of what is not saved yet, until cancelled; one that another worker took is theirs."""
+    ids, leases = [it.id for it in documents], {it.lease for it in documents}
+    mine = Document.id.in_(ids), Document.leased_by.in_(leases)
     while True:
         await asyncio.sleep(RENEWAL_SECONDS)
-        with db.begin() as session:
-            session.execute(
-                update(Document)
-                .where(Document.id.in_(ids), Document.leased_by == worker)
-                .values(leased_until=func.now() + LEASE)
-            )
+        db.execute(update(Document).where(*mine).values(leased_until=NOW + LEASE))
 
 
 def release(db: Database, worker: str) -> int:
     """Give back what a killed process of this name had taken; how many documents that were."""
     with db.begin() as session:
-        given_back = session.execute(
-            update(Document).where(Document.leased_by == worker)
-            .values(leased_by=None, leased_until=None).returning(Document.id)
+        return len(session.execute(return_from(Document, worker).returning(Document.id)).all())
+
+
+def wake(db: Database, now: datetime) -> int:
+    """Make due what waits for a browser, now that there is one; how many documents."""
+    with db.begin() as session:
+        woken = session.execute(
+            update(Document).where(Document.state == DocumentState.NEEDS_BROWSER, Document.due_at.is_(None))
+            .values(due_at=now).returning(Document.id)
         )
-        return len(given_back.all())
+        return len(woken.all())
+
+
+def is_there(db: Database, document_id: UUID) -> bool:
+    """Whether the document can be read at all, by whomever."""
+    with db.begin() as session:
+        return session.scalar(select(Document.id).where(named([document_id]))) is not None

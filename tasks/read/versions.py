@@ -14,6 +14,7 @@ from tasks.read.claims import Claimed
 
 NOT_SURVIVING = (
     DocumentState.DUPLICATE, DocumentState.REMOVED, DocumentState.REJECTED, DocumentState.FAILED,
+    DocumentState.NEEDS_BROWSER,
 )
 
 
@@ -28,7 +29,7 @@ def find_twin(
             if found:
                 return found, f"{why} {url}, which is read already"
     found = survivor(session, document, Document.content_hash == content_hash)
-    return (found, "another address says exactly the same") if found else None
+    return (found, f"{session.get_one(Document, found).url} says exactly the same") if found else None
 
 
 def key_of(url: str) -> str | None:
@@ -42,9 +43,14 @@ def survivor(session: Session, document: Claimed, likeness: ColumnElement[bool])
     return session.scalar(
         select(Document.id)
         .where(likeness, Document.id != document.id, Document.scopes == document.scopes,
-               or_(Document.state.not_in(NOT_SURVIVING), Document.version_id.is_not(None)))
+               survives())
         .order_by(Document.discovered_at, Document.id).limit(1)
     )
+
+
+def survives() -> ColumnElement[bool]:
+    """The document answers, or is on its way to."""
+    return or_(Document.state.not_in(NOT_SURVIVING), Document.version_id.is_not(None))
 
 
 def withdraw(session: Session, document_id: UUID) -> None:

@@ -170,4 +170,4 @@ def test_a_command_on_what_is_unknown_removed_or_out_of_reach_does_nothing(rows:
 
 def test_a_source_without_documents_is_removed_too(rows: Rows) -> None:
     assert remove_source(rows.db, rows.source().id, MINE, NOW) == Removed(documents=0, chunks=0)
-    assert Removed(2, 3).to_json() == {"documents": 2, "chunks": 3}
+    assert Removed(2, 3).to_json() == {"documents": 2, "chunks": 3, "comes_back": False}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from tasks.discover import feed
 from tasks.discover.poll import PollResult, poll_source
 from tasks.errors import NeedsBrowser, Permanent, StageError
 from tasks.ports import Fetched, Validators, Wanted
+from tasks.read import read_document
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FEED = "https://tide.example/feed"
@@ -49,7 +51,10 @@ class Web:
     def fail(self, url: str, error: Exception) -> None:
         self.pages[url] = error
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(
+        self, url: str, wanted: Wanted, validators: Validators | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
         self.asked.append((url, validators))
         self.meanwhile()
         answer = self.pages.get(url, Permanent("HTTP 404 Not Found"))
@@ -78,11 +83,11 @@ class Parsers:
 
 def page(body: bytes) -> dict[str, Any]:
     text = body.decode()
-    if not re.search(r"<p>\w", text):
+    if not (said := re.search(r"<p>(\w[^<]*)", text)):
         raise NeedsBrowser("the page has no text without a browser")
     title = re.search(r"<title>(.*?)</title>", text)
     return Extracted(
-        blocks=(Block(BlockKind.PARAGRAPH, "words"),), title=title[1] if title else "", extractor="test",
+        blocks=(Block(BlockKind.PARAGRAPH, said[1]),), title=title[1] if title else "", extractor="test",
         feeds=tuple(re.findall(r'<link rel="alternate" href="(.*?)"', text)),
     ).to_json()
 
@@ -145,7 +150,8 @@ class Desk:
             return session.execute(insert(Source).values(row).returning(Source.id)).scalar_one()
 
     async def poll(self, source_id: UUID, now: datetime = NOW) -> PollResult:
-        return await poll_source(self.db, self.web, self.parsers, source_id, now)
+        reader = partial(read_document, self.db, self.web, self.parsers, "desk")
+        return await poll_source(self.db, self.web, self.parsers, source_id, now, reader)
 
     def source(self, source_id: UUID) -> Source:
         with self.db.begin() as session:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ from sqlalchemy import func, select, update
 
 from models.session import Database
 from models.states import DocumentState, PollOutcome, SourceKind
-from models.tables import Document, Poll, Source
+from models.tables import LIBRARY_SCOPE, Document, Poll, Source
+from tasks import curate
 from tasks.discover.add import AddedSource, NewSource, add_single, add_source, ensure_documentation
 from tasks.discover.documentation import Shelf
 from tasks.discover.poll import due_sources, poll_source
 from tasks.errors import Permanent, StageError, Transient, Unsafe
+from tasks.read import read_document
 
 pytestmark = pytest.mark.database
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -43,6 +46,16 @@ def add(db: Database, web: Any, parsers: Any) -> Callable[..., Any]:
         return await add_source(db, web, parsers, NewSource(url, **more), NOW)
 
     return adding
+
+
+async def test_a_fragment_makes_no_other_source(db: Database, web: Any, add: Any, rss: Rss) -> None:
+    web.put(FEED, rss(1))
+    assert (await add(f"{FEED}#top")).url == FEED
+    web.put(PAGE, html("Tides", f"{FEED}#entries"))
+    for same in (FEED, f"{FEED}#", f"{FEED}#other", PAGE):
+        with pytest.raises(ValueError, match="already a source"):
+            await add(same)
+    assert count(db, Source) == 1
 
 
 async def test_a_feed_is_found_out_and_its_probe_is_its_first_poll(
@@ -167,24 +180,53 @@ async def test_the_documentation_is_a_source_once_and_is_polled_by_hand(
 ) -> None:
     (tmp_path / "README.md").write_text("# Almanac\n")
     source_id = ensure_documentation(db)
-    assert source_id is not None
     assert ensure_documentation(db) == source_id
     assert due_sources(db, NOW + timedelta(days=400)) == []
     shelf = Shelf(tmp_path, beyond=web)
-    first = await poll_source(db, shelf, parsers, source_id, NOW)
-    second = await poll_source(db, shelf, parsers, source_id, NOW)
+    reader = partial(read_document, db, shelf, parsers, "test")
+    first = await poll_source(db, shelf, parsers, source_id, NOW, reader)
+    second = await poll_source(db, shelf, parsers, source_id, NOW, reader)
     assert [(poll.outcome, poll.items_new) for poll in (first, second)] == [("new", 1), ("unchanged", 0)]
     document = only(db, Document)
     assert (document.url, document.title, document.source_id) == ("almanac:README.md", "Almanac", source_id)
     assert (only(db, Source).name, second.next_poll_at) == ("Almanac's own documentation", None)
 
 
-def test_documentation_that_its_owner_removed_stays_away(db: Database) -> None:
-    ensure_documentation(db)
+@pytest.mark.parametrize("all_at_once", [True, False])
+async def test_documentation_that_its_owner_removed_is_there_again_at_the_next_start(
+    db: Database, web: Any, parsers: Any, tmp_path: Path, all_at_once: bool
+) -> None:
+    (tmp_path / "README.md").write_text("# Almanac\n")
+    shelf = Shelf(tmp_path, beyond=web)
+    reader = partial(read_document, db, shelf, parsers, "test")
+    first = ensure_documentation(db)
+    await poll_source(db, shelf, parsers, first, NOW, reader)
+    if all_at_once:
+        removed = curate.remove_source(db, first, [LIBRARY_SCOPE], NOW)
+        assert removed
+        assert removed.comes_back
+    else:
+        curate.remove_document(db, only(db, Document).id, [LIBRARY_SCOPE], NOW)
+    again = ensure_documentation(db)
+    assert again != first
+    assert ensure_documentation(db) == again
+    assert (await poll_source(db, shelf, parsers, again, NOW, reader)).items_new == 1
+
+
+async def test_a_page_of_the_documentation_that_was_removed_stays_away_while_others_are_there(
+    db: Database, web: Any, parsers: Any, tmp_path: Path
+) -> None:
+    for name in ("README.md", "MORE.md"):
+        (tmp_path / name).write_text("# Almanac\n")
+    source_id = ensure_documentation(db)
+    shelf = Shelf(tmp_path, beyond=web)
+    reader = partial(read_document, db, shelf, parsers, "test")
+    await poll_source(db, shelf, parsers, source_id, NOW, reader)
     with db.begin() as session:
-        session.execute(update(Source).values(removed_at=NOW))
-    assert ensure_documentation(db) is None
-    assert count(db, Source) == 1
+        one = session.scalars(select(Document.id).limit(1)).one()
+    curate.remove_document(db, one, [LIBRARY_SCOPE], NOW)
+    assert ensure_documentation(db) == source_id
+    assert (await poll_source(db, shelf, parsers, source_id, NOW, reader)).items_new == 0
 
 
 def test_a_single_address_is_one_document_however_often_it_is_asked_for(db: Database) -> None:

@@ -23,7 +23,7 @@ async def test_new_items_become_documents_that_are_due(desk: Any, rss: Rss) -> N
     desk.web.put(FEED, rss(2, 1))
     source_id = desk.add(priority=80, scopes=["library", "tides"])
     result = await desk.poll(source_id)
-    assert (result.outcome, result.items_seen, result.items_new, result.due) == (PollOutcome.NEW, 2, 2, 2)
+    assert (result.outcome, result.items_seen, result.items_new) == (PollOutcome.NEW, 2, 2)
     document = desk.documents()["https://tide.example/1"]
     assert (document.state, document.due_at) == ("discovered", NOW)
     assert document.discovered_at - NOW < timedelta(milliseconds=1)  # and in the order of its source
@@ -98,8 +98,20 @@ async def test_the_same_guid_in_two_sources_is_two_items(desk: Any, rss: Rss) ->
 async def test_items_without_an_address_are_counted_and_left_out(desk: Any, rss: Rss) -> None:
     desk.web.put(FEED, rss("<guid>8842</guid><title>A</title>", 1))
     result = await desk.poll(desk.add())
-    assert result.reason == "1 new, 1 without an address, of 1 offered"
+    assert result.reason == "1 new, 1 without an address, of 2 offered"
     assert set(desk.documents()) == {"https://tide.example/1"}
+
+
+async def test_the_numbers_of_a_poll_add_up_to_what_is_offered(desk: Any, rss: Rss) -> None:
+    nowhere = "<guid>8842</guid><title>A</title>"
+    source = desk.add(exclude=["*/3"], limit_per_poll=2)
+    desk.web.put(FEED, rss(1, 2))
+    await desk.poll(source)
+    desk.web.put(FEED, rss(1, 2, 3, 4, 5, 6, 7, 7, nowhere, nowhere))
+    result = await desk.poll(source)
+    assert result.reason == ("2 new, 2 left for the next poll, 2 as before, 1 excluded, 1 repeated, "
+                             "2 without an address, of 10 offered")
+    assert result.items_seen == 10
 
 
 # Identity over time

@@ -1,5 +1,6 @@
 """What a poll does to a source: what it costs, when the next one is, and what a bad one must not do."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,14 +10,16 @@ from sqlalchemy import update
 
 from models.states import DocumentState, PollOutcome
 from models.tables import Source
-from tasks.discover.poll import due_sources
-from tasks.errors import Permanent, Transient, Unsafe
+from tasks.discover.poll import due_sources, poll_source
+from tasks.errors import NeedsBrowser, Permanent, Transient, Unsafe
 from tasks.ports import Validators
+from tasks.read import read_document
 
 pytestmark = pytest.mark.database
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 FEED = "https://tide.example/feed"
+PAGE = "https://tide.example/now"
 Rss = Callable[..., str]
 
 
@@ -75,7 +78,8 @@ async def test_a_failing_source_is_looked_at_less_and_less_and_says_why(desk: An
     assert desk.documents()["https://tide.example/1"].due_at == before.due_at
     desk.web.put(FEED, rss(1, 2))
     await desk.poll(source_id, NOW + DAY)
-    assert (desk.source(source_id).failures, desk.source(source_id).health) == (0, "1 new, of 2 offered")
+    assert (desk.source(source_id).failures, desk.source(source_id).health) == (
+        0, "1 new, 1 as before, of 2 offered")
 
 
 @pytest.mark.parametrize(
@@ -203,43 +207,126 @@ async def test_no_transaction_is_open_while_the_network_is(desk: Any, rss: Rss) 
 # The other kinds
 
 
-async def test_a_page_is_due_at_every_poll_and_only_its_read_fetches_it(desk: Any) -> None:
-    source_id = desk.add("https://tide.example/now", kind="page")
+async def test_a_poll_of_a_page_tells_what_this_look_found_and_costs_one_conditional_request(
+    desk: Any
+) -> None:
+    desk.web.put(PAGE, "<p>High water at nine", etag='"a"')
+    source_id = desk.add(PAGE, kind="page")
     first = await desk.poll(source_id)
-    desk.read_all()
-    second = await desk.poll(source_id)
-    assert (first.outcome, first.due) == (PollOutcome.NEW, 1)
-    assert (second.outcome, second.due, second.reason) == (PollOutcome.UNCHANGED, 1, "its page is read again")
-    assert desk.due() == {"https://tide.example/now"}
-    assert desk.web.asked == []
+    same = await desk.poll(source_id, NOW + HOUR)
+    desk.web.put(PAGE, "<p>High water at ten", etag='"b"')
+    changed = await desk.poll(source_id, NOW + 2 * HOUR)
+    assert [(it.outcome, it.reason, it.items_new, it.items_changed) for it in (first, same, changed)] == [
+        ("new", "read", 1, 0), ("unchanged", "unchanged, waits for the index", 0, 0),
+        ("new", "changed: version 2", 0, 1)]
+    assert desk.web.asked == [(PAGE, Validators()), (PAGE, Validators('"a"')), (PAGE, Validators('"a"'))]
+    assert not [it for it in desk.documents().values() if it.due_at]
+    assert [poll.reason for poll in desk.polls()] == [it.reason for it in (first, same, changed)]
 
 
 @pytest.mark.parametrize(
-    ("state", "due"),
-    [(DocumentState.REJECTED, NOW), (DocumentState.NEEDS_BROWSER, NOW), (DocumentState.WAITING, NOW + DAY)],
+    ("error", "reason"),
+    [(Permanent("gone (HTTP 410)"), "gone (HTTP 410)"), (NeedsBrowser("no text"), "no text"),
+     (Transient("HTTP 503"), "HTTP 503")],
 )
-async def test_a_page_source_is_as_well_as_the_last_read_of_its_page(
-    desk: Any, state: DocumentState, due: datetime
+async def test_a_page_that_fails_is_told_by_the_poll_that_met_it_and_so_is_its_return(
+    desk: Any, error: Exception, reason: str
 ) -> None:
-    source_id = desk.add("https://tide.example/now", kind="page")
+    desk.web.put(PAGE, "<p>High water at nine", etag='"a"')
+    source_id = desk.add(PAGE, kind="page")
     await desk.poll(source_id)
-    waits = due if state is DocumentState.WAITING else None
-    desk.change(state=state, reason="HTTP 404 Not Found", due_at=waits)
+    desk.web.fail(PAGE, error)
+    failed = await desk.poll(source_id, NOW + HOUR)
+    assert (failed.outcome, failed.reason) == (PollOutcome.FAILED, reason)
+    assert desk.source(source_id).failures == 1
+    assert desk.source(source_id).health.startswith(f"failed since 2026-03-02 10:00 UTC: {reason}")
+    desk.web.put(PAGE, "<p>High water at nine", etag='"a"')
+    back = await desk.poll(source_id, NOW + 2 * HOUR)
+    assert (back.outcome, desk.source(source_id).failures) == (PollOutcome.UNCHANGED, 0)
+    assert desk.documents()[PAGE].failing_since is None
+
+
+async def test_a_page_that_fails_for_now_is_polled_when_its_document_is_tried_again(desk: Any) -> None:
+    desk.web.fail(PAGE, Transient("HTTP 429", retry_after=timedelta(minutes=7)))
+    source_id = desk.add(PAGE, kind="page", every_seconds=86400)
     result = await desk.poll(source_id)
-    assert (result.outcome, result.reason) == (PollOutcome.FAILED, "HTTP 404 Not Found")
-    assert (desk.source(source_id).failures, desk.documents()["https://tide.example/now"].due_at) == (1, due)
-    desk.read_all()
+    assert result.next_poll_at == desk.documents()[PAGE].due_at == NOW + timedelta(minutes=7)
+
+
+@pytest.mark.parametrize("scheduled", [NOW, None])
+async def test_a_poll_killed_before_the_read_of_its_page_leaves_the_page_due(
+    desk: Any, scheduled: datetime | None
+) -> None:
+    desk.web.put(PAGE, "<p>High water at nine")
+    source_id = desk.add(PAGE, kind="page", next_poll_at=scheduled)
+
+    async def killed(document_id: Any, now: datetime) -> None:
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        await poll_source(desk.db, desk.web, desk.parsers, source_id, NOW, killed)
+    assert (desk.due(), desk.source(source_id).next_poll_at, desk.polls()) == ({PAGE}, scheduled, [])
+
+
+async def test_a_poll_killed_after_the_read_of_its_page_is_done_again(desk: Any) -> None:
+    desk.web.put(PAGE, "<p>High water at nine", etag='"a"')
+    source_id = desk.add(PAGE, kind="page")
+
+    async def killed(document_id: Any, now: datetime) -> None:
+        await read_document(desk.db, desk.web, desk.parsers, "desk", document_id, now)
+        raise SystemExit
+
+    with pytest.raises(SystemExit):
+        await poll_source(desk.db, desk.web, desk.parsers, source_id, NOW, killed)
+    assert due_sources(desk.db, NOW) == [source_id]
     assert (await desk.poll(source_id)).outcome is PollOutcome.UNCHANGED
+    assert desk.documents()[PAGE].content_hash is not None
+
+
+async def test_a_page_source_whose_page_repeats_another_is_well(desk: Any) -> None:
+    desk.web.put("https://tide.example/first", "<p>High water at nine")
+    desk.web.put(PAGE, "<p>High water at nine")
+    await desk.poll(desk.add("https://tide.example/first", kind="page"))
+    result = await desk.poll(source_id := desk.add(PAGE, kind="page"))
+    assert (result.outcome, result.reason) == (
+        PollOutcome.UNCHANGED, "https://tide.example/first says exactly the same")
     assert desk.source(source_id).failures == 0
 
 
-async def test_a_page_that_a_feed_has_already_is_read_again_for_both(desk: Any, rss: Rss) -> None:
+async def test_a_page_that_another_worker_is_reading_is_looked_at_after_it(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.web.put(PAGE, "<p>High water at nine")
+    source_id = desk.add(PAGE, kind="page")
+    await desk.poll(source_id)
+    desk.change(leased_by="another/1", leased_until=NOW + timedelta(minutes=5))
+    monkeypatch.setattr("tasks.read.batch.SECONDS_BETWEEN_TRIES", 0.01)
+    asking = asyncio.create_task(desk.poll(source_id))
+    await asyncio.sleep(0.1)
+    assert len(desk.web.asked) == 1
+    desk.change(leased_by=None, leased_until=None)
+    assert (await asking).outcome is PollOutcome.UNCHANGED
+    assert len(desk.web.asked) == 2
+
+
+async def test_a_page_that_its_owner_removed_is_not_looked_at(desk: Any) -> None:
+    source_id = desk.add(PAGE, kind="page")
+    desk.web.put(PAGE, "<p>High water at nine")
+    await desk.poll(source_id)
+    desk.change(state=DocumentState.REMOVED)
+    result = await desk.poll(source_id)
+    assert (result.outcome, result.reason) == (PollOutcome.UNCHANGED, "nothing new, of 1 offered")
+    assert len(desk.web.asked) == 1
+
+
+async def test_a_page_that_a_feed_has_already_is_read_for_both(desk: Any, rss: Rss) -> None:
     desk.web.put(FEED, rss(1))
+    desk.web.put("https://tide.example/1", "<p>Words")
     await desk.poll(desk.add())
-    desk.read_all()
-    await desk.poll(desk.add("https://tide.example/1", kind="page"))
+    result = await desk.poll(desk.add("https://tide.example/1", kind="page"))
     (document,) = desk.documents().values()
-    assert (document.due_at, document.item_key) == (NOW, "guid:tide-1")
+    assert (document.state, document.due_at, document.item_key) == ("read", None, "guid:tide-1")
+    assert result.reason == "read"
 
 
 async def test_single_addresses_have_nothing_to_poll(desk: Any) -> None:

@@ -14,8 +14,9 @@ from models.blocks import Block, BlockKind, digest
 from models.extracted import Extracted
 from models.session import Database
 from models.states import ChunkState, DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Source
-from tasks.errors import NeedsBrowser, NeedsCredential, Permanent, StageError, Transient, Unsafe
+from models.tables import LIBRARY_SCOPE, Chunk, Document, DocumentVersion, Source
+from tasks import curate
+from tasks.errors import NeedsBrowser, NeedsCredential, Permanent, Postponed, StageError, Transient, Unsafe
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import due, read_documents, release
 from tasks.read.claims import PER_HOST, claim
@@ -159,6 +160,25 @@ async def test_an_unchanged_page_makes_no_version_whether_told_by_304_or_by_its_
     assert site.asked[2][1] == Validators(etag='"1"')
 
 
+@pytest.mark.parametrize(("version", "expected"), [
+    ({}, ("read", "unchanged, waits for the index")),
+    ({"indexed_at": NOW}, ("indexed", "unchanged")),
+    ({"failure": "it cannot be indexed: too odd"}, ("failed", "it cannot be indexed: too odd")),
+])
+async def test_an_unchanged_document_is_where_its_newest_version_is(
+    db: Database, version: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    [identity] = plant(db, f"{SITE}/a")
+    site = Site({f"{SITE}/a": "One"})
+    await read(db, site)
+    with db.begin() as session:
+        newest = session.scalars(select(DocumentVersion)).one()
+        for name, value in version.items():
+            setattr(newest, name, value)
+    await read(db, site, ids=[identity])
+    assert (document(db, identity).state, document(db, identity).reason) == expected
+
+
 async def test_a_poll_that_asks_again_during_the_look_is_not_forgotten(db: Database) -> None:
     [page] = plant(db, f"{SITE}/a")
     later = NOW + timedelta(minutes=1)
@@ -206,7 +226,7 @@ async def test_the_same_words_at_another_address_are_a_duplicate_of_the_first(db
     await read(db, site, ids=[second])
     row = document(db, second)
     assert (row.state, row.duplicate_of) == (DocumentState.DUPLICATE, first)
-    assert "exactly the same" in row.reason
+    assert row.reason == f"{SITE}/a says exactly the same"
     assert versions(db, second) == []
 
 
@@ -314,3 +334,40 @@ def test_a_document_that_is_due_later_or_never_is_not_taken(db: Database) -> Non
     plant(db, f"{SITE}/later", due_at=NOW + timedelta(seconds=1))
     plant(db, f"{SITE}/never", due_at=None)
     assert claim(db, "one", 9, NOW) == []
+
+
+def test_hosts_behind_one_that_fills_the_window_are_served(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.read.claims.WINDOW", 10)
+    plant(db, *(f"https://big.example/{i}" for i in range(40)), priority=90)
+    plant(db, *(f"https://host-{i}.example/" for i in range(15)), priority=10)
+    taken = [document.url for document in claim(db, "one", 30, NOW)]
+    assert (len(taken), len([url for url in taken if "big" in url])) == (25, 10)
+
+
+def test_two_claims_of_one_worker_name_hold_leases_of_their_own(db: Database) -> None:
+    plant(db, f"{SITE}/a", f"{SITE}/b")
+    [first], [second] = claim(db, "one", 1, NOW), claim(db, "one", 1, NOW)
+    assert first.lease != second.lease
+    assert (release(db, "on"), release(db, "one")) == (0, 2)
+
+
+async def test_a_document_that_is_removed_while_it_is_read_stays_removed(db: Database) -> None:
+    [page] = plant(db, f"{SITE}/a")
+
+    class Meanwhile(Site):
+        async def fetch(self, *asked: Any, **more: Any) -> Fetched:
+            curate.remove_document(db, page, [LIBRARY_SCOPE], NOW)
+            return await super().fetch(*asked, **more)
+
+    assert await read(db, Meanwhile({f"{SITE}/a": "Words"})) == {}
+    assert (document(db, page).state, versions(db, page)) == (DocumentState.REMOVED, [])
+
+
+async def test_what_was_not_asked_at_all_costs_no_attempt_and_is_no_failure(db: Database) -> None:
+    [page] = plant(db, f"{SITE}/a", attempts=7)
+    await read(db, Site({f"{SITE}/a": Postponed("the host has asked for a pause", timedelta(minutes=3))}))
+    row = document(db, page)
+    assert (row.state, row.attempts, row.failing_since) == (DocumentState.WAITING, 7, None)
+    assert row.due_at == NOW + timedelta(minutes=3)

@@ -120,6 +120,16 @@ def test_a_source_tells_its_last_polls(rows: Rows) -> None:
     assert found["last_poll"] == found["polls"][0]
 
 
+def test_removed_documents_are_listed_only_where_they_are_asked_for(rows: Rows) -> None:
+    source = rows.source()
+    kept = rows.document(source)
+    removed = rows.document(source, state=DocumentState.REMOVED, reason="removed by its owner")
+    rows.document(source, state=DocumentState.REMOVED, scopes=["family"])
+    assert ids(reports.documents(rows.db, MINE)) == [kept.id]
+    assert ids(reports.documents(rows.db, MINE, state="removed")) == [removed.id]
+    assert reports.document(rows.db, removed.id, MINE) is None
+
+
 def test_documents_come_page_by_page_the_last_discovered_first(rows: Rows) -> None:
     source = rows.source("The Tidings")
     made = [rows.document(source, discovered_at=NOW - timedelta(minutes=n // 2)) for n in range(7)]
@@ -154,7 +164,6 @@ def test_documents_are_found_by_state_source_and_words(rows: Rows) -> None:
         return ids(reports.documents(rows.db, MINE, **wanted))
 
     assert found(state="rejected") == [terns.id]
-    assert found(state="removed") == []
     assert found(source_id=other.id) == [ferries.id]
     assert found(text="TERNS") == [terns.id]
     assert found(text="0%") == [terns.id]

@@ -40,11 +40,12 @@ async def offer_of(fetched: Fetched, parser: Parser, look: Look) -> Offer:
         told = await parser.parse("feed", fetched.body, context)
     except Permanent as error:
         return Offer(PollOutcome.SUSPECT, error.reason, status=fetched.status)
-    items = joined([item_of(item) for item in told["items"] if item["url"]])
-    nowhere = sum(1 for item in told["items"] if not item["url"])
+    placed = [item_of(item) for item in told["items"] if item["url"]]
+    items = joined(placed)
+    left_out = {"repeated": len(placed) - len(items), "without an address": len(told["items"]) - len(placed)}
     return Offer(
-        PollOutcome.NEW, f"{nowhere} without an address" if nowhere else "", items, told["title"],
-        validators, body_hash, fetched.status,
+        PollOutcome.NEW, ", ".join(f"{number} {why}" for why, number in left_out.items() if number),
+        items, sum(left_out.values()), told["title"], validators, body_hash, fetched.status,
     )
 
 

@@ -1,0 +1,147 @@
+"""Copies: a document that repeats another is read for itself when that one says it no more."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import select, update
+
+from models.addresses import identity_key
+from models.blocks import Block, BlockKind
+from models.extracted import Extracted
+from models.session import Database
+from models.states import DocumentState
+from models.tables import LIBRARY_SCOPE, Document, DocumentVersion, Source
+from tasks import curate
+from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
+from tasks.ports import Fetched, Validators, Wanted
+from tasks.read import due, read_documents
+from tasks.read.save import confirm
+
+pytestmark = pytest.mark.database
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MAIN, COPY = "https://site.example/a", "https://site.example/amp/a"
+POINTS = f"Short text\ncanonical: {MAIN}"
+
+
+class Site(dict[str, str | StageError]):
+    """A fetcher and a parser over pages in memory: a line is a paragraph, or the canonical address."""
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
+        page = self[url]
+        if isinstance(page, StageError):
+            raise page
+        return Fetched(url, url, 200, page.encode(), "text/html", None, Validators(), NOW)
+
+    async def parse(self, parser: str, body: bytes, context: Any) -> dict[str, Any]:
+        lines = body.decode().splitlines()
+        said = tuple(Block(BlockKind.PARAGRAPH, it) for it in lines if not it.startswith("canonical: "))
+        canonical = next((it[11:] for it in lines if it.startswith("canonical: ")), None)
+        return Extracted(said, title="Page", extractor="lines", canonical_url=canonical).to_json()
+
+
+class Shelf:
+    """Two documents of different sources; ``main`` was found first."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        with db.begin() as session:
+            self.main, self.copy = (self._plant(session, url, n) for n, url in enumerate((MAIN, COPY)))
+
+    def _plant(self, session: Any, url: str, n: int) -> UUID:
+        source = Source(kind="feed", name="Site", url=f"https://site.example/{uuid4()}")
+        session.add(source)
+        session.flush()
+        document = Document(id=uuid4(), source_id=source.id, url=url, key=identity_key(url), due_at=NOW,
+                            discovered_at=NOW + timedelta(seconds=n))
+        session.add(document)
+        session.flush()
+        return document.id
+
+    async def read(self, site: Site, *ids: UUID, max_attempts: int = 8) -> None:
+        await read_documents(self.db, site, site, "test", 9, NOW, ids or None, max_attempts)
+
+    def row(self, document_id: UUID) -> Document:
+        with self.db.begin() as session:
+            return session.get_one(Document, document_id)
+
+    def texts(self, document_id: UUID) -> list[str]:
+        with self.db.begin() as session:
+            query = select(DocumentVersion.text).where(DocumentVersion.document_id == document_id)
+            return list(session.scalars(query.order_by(DocumentVersion.number)))
+
+
+@pytest.fixture
+def shelf(db: Database) -> Shelf:
+    return Shelf(db)
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [(Permanent("not found (HTTP 404)"), "rejected"), (Transient("HTTP 503"), "failed"),
+     (NeedsBrowser("no text"), "needs_browser")],
+)
+async def test_what_repeats_a_page_that_then_cannot_be_read_is_read_for_itself(
+    shelf: Shelf, end: StageError, state: str
+) -> None:
+    site = Site({MAIN: end, COPY: POINTS})
+    await shelf.read(site, shelf.copy)
+    assert shelf.row(shelf.copy).duplicate_of == shelf.main
+    await shelf.read(site, shelf.main, max_attempts=1)
+    row = shelf.row(shelf.copy)
+    assert (shelf.row(shelf.main).state, row.state, row.due_at, row.duplicate_of) == (
+        state, "discovered", NOW, None)
+    assert row.reason == "what it repeated could not be read"
+    await shelf.read(site)
+    assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Short text"])
+
+
+async def test_a_page_that_answers_and_fails_later_keeps_its_duplicates(shelf: Shelf) -> None:
+    site = Site({MAIN: "Long text", COPY: POINTS})
+    await shelf.read(site)
+    site[MAIN] = Permanent("gone (HTTP 410)")
+    await shelf.read(site, shelf.main)
+    assert (shelf.row(shelf.copy).state, due(shelf.db, NOW)) == ("duplicate", 0)
+
+
+async def test_what_said_the_same_as_a_page_that_changed_is_read_for_itself(shelf: Shelf) -> None:
+    site = Site({MAIN: "Today: the pier opens", COPY: "Today: the pier opens"})
+    await shelf.read(site)
+    assert shelf.row(shelf.copy).state == "duplicate"
+    site[MAIN] = "Today: rain"
+    await shelf.read(site, shelf.main)
+    await shelf.read(site)
+    assert shelf.texts(shelf.copy) == ["Today: the pier opens"]
+
+
+@pytest.mark.parametrize("what", ["document", "source"])
+async def test_what_repeats_a_page_that_its_owner_removes_is_read_for_itself(shelf: Shelf, what: str) -> None:
+    site = Site({MAIN: "Long text", COPY: POINTS})
+    await shelf.read(site)
+    if what == "document":
+        curate.remove_document(shelf.db, shelf.main, [LIBRARY_SCOPE], NOW)
+    else:
+        curate.remove_source(shelf.db, shelf.row(shelf.main).source_id, [LIBRARY_SCOPE], NOW)
+    assert shelf.row(shelf.copy).reason == "what it repeated was removed"
+    await shelf.read(site)
+    assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Short text"])
+
+
+async def test_a_survivor_that_ends_while_its_duplicate_is_saved_is_noticed_after_it(shelf: Shelf) -> None:
+    with shelf.db.begin() as session:
+        session.execute(update(Document).where(Document.id == shelf.main).values(state="rejected"))
+        session.execute(update(Document).where(Document.id == shelf.copy).values(
+            state=DocumentState.DUPLICATE, duplicate_of=shelf.main, due_at=None))
+    confirm(shelf.db, shelf.main, NOW)
+    assert (shelf.row(shelf.copy).state, shelf.row(shelf.copy).due_at) == ("discovered", NOW)
+
+
+async def test_an_address_that_fails_says_since_when_until_it_is_read_well_again(shelf: Shelf) -> None:
+    site = Site({MAIN: Permanent("gone (HTTP 410)")})
+    await shelf.read(site, shelf.main)
+    await read_documents(shelf.db, site, site, "test", 9, NOW + timedelta(days=1), [shelf.main])
+    assert shelf.row(shelf.main).failing_since == NOW
+    site[MAIN] = "Back"
+    await shelf.read(site, shelf.main)
+    assert shelf.row(shelf.main).failing_since is None
