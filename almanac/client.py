@@ -1,19 +1,27 @@
-"""Our own HTTP API as methods, for the command line and the dashboard; speaks to this machine only."""
+"""Our own HTTP API as methods, for the command line and the dashboard; speaks to this machine only.
 
+The token is told to nobody who has not proven to hold it.
+"""
+
+import secrets
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
+from almanac.proof import proof
 from almanac.settings import settings
+from almanac.stack.state import running_state
 
 Json = dict[str, Any]
 
 ANSWER_SECONDS = 120.0  # adding a source waits for a slow site, a first question for the model
-REBUILD_SECONDS = 3600.0
+PROOF_SECONDS = 30.0  # a library that is embedding is slow to answer anything
+SURE_SECONDS = 1.0
 PAGE = 500
-NOT_RUNNING = "Almanac is not running here: start it with `almanac up`"
+LIBRARY = "library"  # the part of the stack that serves the API
 
 
 class ClientError(Exception):
@@ -25,10 +33,21 @@ class ClientError(Exception):
 
 
 class NotRunning(ClientError):
-    """Nothing answers at the API's address, or there is no token to speak to it with."""
+    """There is no Almanac to speak to, or no token to speak to it with."""
 
-    def __init__(self, detail: str = NOT_RUNNING) -> None:
+    code = "not_running"
+
+    def __init__(self, detail: str = "Almanac is not running: start it with `almanac up`") -> None:
         super().__init__(detail)
+
+
+class Starting(NotRunning):
+    """The stack of this data folder runs, but its library does not answer yet, or for the moment."""
+
+    code = "starting"
+
+    def __init__(self) -> None:
+        super().__init__("Almanac is starting: try again in some seconds")
 
 
 class ApiProblem(ClientError):
@@ -44,8 +63,8 @@ class Client:
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
-        bearer = {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(base_url=url, headers=bearer, trust_env=False)
+        self._token, self._sure_until = token, 0.0
+        self._http = httpx.Client(base_url=url, trust_env=False)
 
     def close(self) -> None:
         self._http.close()
@@ -89,7 +108,7 @@ class Client:
         return self._call("POST", "/v1/sources", source_id, "resume")
 
     def remove_source(self, source_id: str) -> Json:
-        """How many ``documents`` and ``chunks`` answer no more."""
+        """How many ``documents`` and ``chunks`` answer no more, and whether it ``comes_back`` at a start."""
         return self._call("DELETE", "/v1/sources", source_id)
 
     # Documents
@@ -143,7 +162,8 @@ class Client:
     # The whole
 
     def health(self) -> Json:
-        return self._call("GET", "/health")
+        """How the parts are; told to anybody, and asked without the token."""
+        return self._ask("GET", "/health")
 
     def system(self) -> Json:
         return self._call("GET", "/v1/system")
@@ -156,35 +176,67 @@ class Client:
         return self._call("POST", "/v1/index/verify")
 
     def rebuild_index(self) -> Json:
-        return self._call("POST", "/v1/index/rebuild", seconds=REBUILD_SECONDS)
+        """The ``flow_run_id`` of the work."""
+        return self._call("POST", "/v1/index/rebuild")
 
     def _call(
-        self, method: str, path: str, *segments: str, query: Json | None = None, body: Json | None = None,
-        seconds: float = ANSWER_SECONDS,
+        self, method: str, path: str, *segments: str, query: Json | None = None, body: Json | None = None
     ) -> Json:
+        self._make_sure()
         address = "/".join([path, *(quote(segment, safe="") for segment in segments)])
+        bearer = {"Authorization": f"Bearer {self._token}"}
+        return self._ask(method, address, headers=bearer, params=_said(query or {}), json=body)
+
+    def _make_sure(self) -> None:
+        """Whoever answers holds this data folder's token; else ApiProblem, and it is not sent.
+
+        For a second that is believed: so long the connection is kept over which it was proven.
+        """
+        if time.monotonic() < self._sure_until:
+            return
+        challenge = secrets.token_urlsafe(16)
+        answer = self._ask("GET", "/health", PROOF_SECONDS, params={"challenge": challenge})
+        if answer.get("proof") != proof(self._token, self._http.base_url.port or 80, challenge):
+            raise _not_ours(self._http.base_url, 401)
+        self._sure_until = time.monotonic() + SURE_SECONDS
+
+    def _ask(self, method: str, address: str, seconds: float = ANSWER_SECONDS, **sent: Any) -> Json:
         try:
-            response = self._http.request(
-                method, address, params=_said(query or {}), json=body,
-                timeout=httpx.Timeout(seconds, connect=5))
-        except httpx.ConnectError as error:
-            raise NotRunning from error
-        except httpx.TimeoutException as error:
-            raise ApiProblem("No answer", f"Almanac did not answer within {seconds:.0f} seconds: see "
-                             "`almanac status`", "no_answer", 504) from error
-        except httpx.TransportError as error:
-            raise NotRunning("Almanac stopped before it answered: see `almanac status`") from error
-        return _json_of(response)
+            timeout = httpx.Timeout(seconds, connect=5)
+            return _json_of(self._http.request(method, address, timeout=timeout, **sent))
+        except httpx.HTTPError as error:
+            self._sure_until = 0.0
+            raise self._trouble(error, seconds) from error
+
+    def _trouble(self, error: httpx.HTTPError, seconds: float) -> ClientError:
+        match error:
+            case httpx.ConnectError():
+                return Starting() if running_state(settings().home) else NotRunning()
+            case httpx.TimeoutException():
+                return ApiProblem("No answer", f"Almanac did not answer within {seconds:.0f} seconds: see "
+                                  "`almanac status`", "no_answer", 504)
+            case httpx.DecodingError():
+                return _not_ours(self._http.base_url, 502)
+            case _:
+                return NotRunning("Almanac stopped before it answered: see `almanac status`")
 
 
 def connect() -> Client:
-    """The API of this data folder. NotRunning when the folder holds no token that we can read."""
+    """The API of the stack that runs on this data folder. Raises NotRunning, and then nothing was sent."""
+    home, port = settings().home, settings().api_port
     try:
-        token = (settings().home / "token").read_text().strip()
+        token = (home / "token").read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise NotRunning from error
-    if not (token and token.isascii() and token.isprintable()):
+    state = running_state(home)
+    if state is None or not (token and token.isascii() and token.isprintable()):
         raise NotRunning
+    ports = [part.port for part in state.parts if part.name == LIBRARY]
+    if not ports:
+        raise Starting
+    if port not in ports:
+        raise NotRunning(f"the API of this data folder is at port {ports[0]}, not {port}: set "
+                         "ALMANAC_API_PORT as it was for `almanac up`")
     return Client(settings().api_url, token)
 
 
@@ -197,12 +249,16 @@ def _json_of(response: httpx.Response) -> Json:
     if response.status_code == 204:
         return {}
     try:
-        answer: Json = response.json()
-        if response.is_success:
+        answer = response.json()
+        if response.is_success and isinstance(answer, dict):
             return answer
         problem = ApiProblem(answer["title"], answer["detail"], answer["code"], answer["status"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ApiProblem("Not Almanac", f"something other than Almanac answers at {response.url.host}:"
-                         f"{response.url.port}: set ALMANAC_API_PORT to a free port", "not_almanac",
-                         response.status_code) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _not_ours(response.url, response.status_code) from error
     raise problem
+
+
+def _not_ours(url: httpx.URL, status: int) -> ApiProblem:
+    detail = (f"who answers at {url.netloc.decode()} does not hold the token of this data folder: start "
+              "Almanac anew with `almanac down` and `almanac up`, which says whether the port is taken")
+    return ApiProblem("Not this Almanac", detail, "not_this_almanac", status)

@@ -8,13 +8,13 @@ JSON = "--json"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit status."""
+    replace_closed_streams()
     try:
         return run([as_text(word) for word in (sys.argv[1:] if arguments is None else arguments)])
-    except BrokenPipeError:  # whoever read has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         return 130
+    finally:
+        drop_unwritten()
 
 
 def run(arguments: list[str]) -> int:
@@ -24,15 +24,15 @@ def run(arguments: list[str]) -> int:
     arguments, screen.json = without_json(arguments)
     speak_utf8()
     try:
-        from almanac.cli.app import command
+        from almanac.cli.app import invoke
 
-        status = command().main(arguments, prog_name="almanac", standalone_mode=False)
+        status = invoke(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError:  # whoever read has seen enough
+        return 0
     except Exception as error:
         return report(error)
-    return status if isinstance(status, int) else 0
+    return status
 
 
 def without_json(arguments: list[str]) -> tuple[list[str], bool]:
@@ -52,3 +52,20 @@ def speak_utf8() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def replace_closed_streams() -> None:
+    """Let writing to a stdout that was closed fail, as it does to a full one; stderr is not missed."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+
+
+def drop_unwritten() -> None:
+    """What could not be written is not tried again when the interpreter ends, which would tell of it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

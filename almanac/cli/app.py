@@ -40,6 +40,26 @@ app.add_typer(token.app, name="token")
 app.command("settings")(configuration.show_settings)
 
 
-def command() -> Any:
-    """The whole as one command, for ``main``."""
-    return typer.main.get_command(app)
+class HelpContext(typer.Context):
+    """A context whose help, too, is one document with ``--json``."""
+
+    def get_help(self) -> str:
+        return screen.said({"help": super().get_help()}, super().get_help())
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command; its exit status. What it raises comes through as it is."""
+    root = typer.main.get_command(app)
+    let_help_be_json(root)
+    try:
+        with root.make_context("almanac", arguments) as context:
+            root.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
+
+
+def let_help_be_json(command: Any) -> None:
+    command.context_class = HelpContext
+    for each in getattr(command, "commands", {}).values():
+        let_help_be_json(each)

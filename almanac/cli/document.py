@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almanac.cli.failures import Failed, WrongUsage
-from almanac.cli.screen import cut, facts, moment, screen, short, table, wrapped
+from almanac.cli.screen import cut, facts, moment, screen, short, table, waits_for, wrapped
 from almanac.cli.session import document_named, source_named
 from almanac.cli.waiting import of_document, until_settled
 from almanac.client import Client, Json, connect
@@ -35,14 +35,27 @@ def read(
 def finish(client: Client, document: Json, wait: bool) -> None:
     """Show what became of a document; Failed, with its reason, when it cannot answer."""
     if wait:
-        identity, title = document["id"], f"reading {cut(document['url'], 40)}"
+        identity, title = document["id"], f"reading {document['url']}"
         document = until_settled(client, lambda: client.document(identity), of_document, title)
         if document["state"] not in ENDED_WELL:
             raise Failed(f"{document['state'].replace('_', ' ')}: {document['reason']}", document)
-    screen.show(document, facts([
-        ("state", document["state"]), ("reason", document["reason"]),
-        ("title", document["title"]), ("id", document["id"]),
-    ]))
+    screen.show(document, facts([*standing(document), ("title", document["title"]), ("id", document["id"])]))
+
+
+def standing(document: Json) -> list[tuple[str, object]]:
+    """How a document stands: where it answers, that says more than how the latest look at it ended."""
+    version = document["version"]
+    if document["state"] == DocumentState.INDEXED and version:
+        why = ("version", f"{version['number']}, read {moment(version['read_at'])}")
+    else:
+        why = ("reason", reason_of(document))
+    return [("state", document["state"]), why]
+
+
+def reason_of(document: Json) -> str:
+    """Why a document is in its state, and what it waits for where a limit holds it back."""
+    held = document["held"]
+    return " ".join([f"{document['reason']};", waits_for(held)] if held else [document["reason"] or ""])
 
 
 @app.command("list")
@@ -56,7 +69,7 @@ def list_documents(
     page = client.documents(state=state, source=of_source, limit=limit)
     rows = [
         (short(document["id"]), document["state"], cut(document["title"] or document["url"], 50),
-         moment(document["read_at"]), cut(document["reason"], 70))
+         moment(document["read_at"]), cut(reason_of(document), 70))
         for document in page["documents"]
     ]
     text = table(("ID", "STATE", "TITLE", "READ", "REASON"), rows, "No documents.")
@@ -72,12 +85,21 @@ def show(id_: Id) -> None:
     described = facts([
         ("id", document["id"]), ("title", document["title"]), ("address", document["url"]),
         ("source", document["source"]),
-        ("author", document["author"]), ("state", document["state"]), ("reason", document["reason"]),
+        ("author", document["author"]), ("state", document["state"]), ("reason", reason_of(document)),
         ("published", moment(document["published_at"])), ("read", moment(document["read_at"])),
+        ("fails", failing(document)),
         ("next attempt", moment(document["due_at"])), ("failed attempts", document["attempts"] or None),
         ("duplicate of", document["duplicate_of"]),
     ])
     screen.show(document, "\n\n".join(filter(None, [described, wrapped(version["text"], "")])))
+
+
+def failing(document: Json) -> str:
+    """Since when its address fails, and that what it said before answers all the same."""
+    if not (since := moment(document["failing_since"])):
+        return ""
+    return f"since {since}" + (
+        f"; what it said on {moment(document['read_at'])} still answers" if document["version_id"] else "")
 
 
 @app.command()

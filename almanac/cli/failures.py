@@ -1,5 +1,6 @@
 """How a command fails: one line on stderr that says what was wrong and what to do, and an exit status."""
 
+import contextlib
 import os
 import sys
 import traceback
@@ -9,6 +10,7 @@ from typer import TyperException
 
 from almanac.cli.screen import one_line, screen
 from almanac.client import ApiProblem, NotRunning
+from almanac.settings import WrongSettings
 
 FAILED, WRONG_USAGE = 1, 2
 
@@ -22,21 +24,23 @@ class WrongUsage(CommandError):
 
 
 class Failed(CommandError):
-    """The command could not do its work; ``document`` is what it has to show for it with ``--json``."""
+    """The command could not do its work; ``document`` and ``text`` are what it has to show for it."""
 
-    def __init__(self, reason: str, document: Any = None) -> None:
+    def __init__(self, reason: str, document: Any = None, text: str = "") -> None:
         super().__init__(reason)
-        self.document = document
+        self.document, self.text = document, text
 
 
 def report(error: Exception) -> int:
     """Say what went wrong; the exit status to end with."""
     status, code, sentence = verdict(error)
     sentence = one_line(sentence)
-    if screen.json:
-        document = error.document if isinstance(error, Failed) and error.document is not None else None
-        screen.show(document or {"error": {"code": code, "detail": sentence}}, "")
-    print(f"almanac: {sentence}", file=sys.stderr)
+    document, text = (error.document, error.text) if isinstance(error, Failed) else (None, "")
+    with contextlib.suppress(OSError):  # an output that cannot be written is no second error
+        screen.show(document or {"error": {"code": code, "detail": sentence}}, text)
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        print(f"almanac: {sentence}", file=sys.stderr)
     return status
 
 
@@ -50,11 +54,13 @@ def verdict(error: Exception) -> tuple[int, str, str]:
         case Failed():
             return FAILED, "failed", str(error)
         case NotRunning():
-            return FAILED, "not_running", error.detail
+            return FAILED, error.code, error.detail
         case ApiProblem():
             return WRONG_USAGE if error.status == 422 else FAILED, error.code, error.detail
-        case _ if type(error).__module__.partition(".")[0] in {"pydantic_core", "pydantic_settings"}:
-            return WRONG_USAGE, "wrong_settings", settings_sentence(error)
+        case WrongSettings():
+            return WRONG_USAGE, "wrong_settings", str(error)
+        case OSError(filename=None, strerror=str(why)):  # of a stream: what is not found has a name
+            return FAILED, "output", f"what it has to say cannot be written: {why}"
         case _:
             return FAILED, "internal", surprise(error)
 
@@ -65,16 +71,6 @@ def usage_sentence(error: TyperException) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "almanac"
     return f"{message}: see `{command} --help`"
-
-
-def settings_sentence(error: Exception) -> str:
-    """The first setting that is wrong; its value is not repeated, since it may be a secret."""
-    faults = error.errors(include_input=False) if hasattr(error, "errors") else []
-    if not faults:
-        return f"the settings cannot be read: {error} (lists are written as JSON)"
-    name = "_".join(str(step) for step in faults[0]["loc"]).upper()
-    name = name if name.startswith(("ALMANAC_", "KNOWLEDGE_")) else f"ALMANAC_{name}"
-    return f"the setting {name} is wrong: {faults[0]['msg']}"
 
 
 def surprise(error: Exception) -> str:

@@ -3,8 +3,9 @@
 import typer
 
 from almanac.cli.failures import Failed
-from almanac.cli.screen import facts, screen
-from almanac.client import connect
+from almanac.cli.screen import screen
+from almanac.cli.waiting import until_ended
+from almanac.client import Client, connect
 
 app = typer.Typer(help="The index of vectors, which can always be made again.")
 
@@ -12,7 +13,11 @@ app = typer.Typer(help="The index of vectors, which can always be made again.")
 @app.command()
 def verify() -> None:
     """Compare the index with the records, chunk by chunk."""
-    found = connect().verify_index()
+    compare(connect())
+
+
+def compare(client: Client) -> None:
+    found = client.verify_index()
     if found["missing"] or found["orphans"]:
         raise Failed(f"the index has {found['missing']} chunks too few and {found['orphans']} too many: "
                      "`almanac index rebuild` makes it again", found)
@@ -21,6 +26,7 @@ def verify() -> None:
 
 @app.command()
 def rebuild() -> None:
-    """Make the index again from the records."""
-    done = connect().rebuild_index()
-    screen.show(done, facts((name.replace("_", " "), value) for name, value in done.items()))
+    """Make the index again from the records, and compare the two."""
+    client = connect()
+    until_ended(client, client.rebuild_index()["flow_run_id"], "making the index again")
+    compare(client)

@@ -6,7 +6,7 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 HARMLESS_MARKS = {"\n", "\t", "\u200c", "\u200d"}  # joiners shape Persian words and emoji
@@ -20,15 +20,21 @@ class Screen:
 
     def show(self, document: Any, text: str) -> None:
         """Print the result of a command: ``document`` with ``--json``, else ``text``."""
-        if self.json:
-            print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
-        elif text:
-            print(text)
+        if said := self.said(document, text):
+            print(said)
+
+    def said(self, document: Any, text: str) -> str:
+        """What ``show`` prints."""
+        return json.dumps(document, ensure_ascii=False, indent=2, default=str) if self.json else text
 
     def note(self, text: str) -> None:
         """Tell somebody who is watching, on stderr; nobody else hears of it."""
         if sys.stderr.isatty() and not self.json:
             print(plain(text), file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        """Tell whoever gave the command, in one line on stderr, what they might not expect."""
+        print(f"almanac: {one_line(text)}", file=sys.stderr)
 
 
 screen = Screen()
@@ -46,10 +52,15 @@ def one_line(text: object) -> str:
     return " ".join(plain(text).split())
 
 
-def cut(text: object, width: int) -> str:
+def shortened(text: object, width: int) -> str:
     """At most ``width`` characters of one line."""
     line = one_line(text)
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def cut(text: object, width: int) -> str:
+    """One line, shortened where stdout is a terminal: a pipe or a file gets the whole."""
+    return shortened(text, width) if sys.stdout.isatty() else one_line(text)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> str:
@@ -80,8 +91,13 @@ def wrapped(text: str, indent: str) -> str:
 
 
 def moment(stamp: str | None) -> str:
-    """An ISO 8601 time in the reader's own zone, to the minute; nothing for none."""
-    return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M") if stamp else ""
+    """An ISO 8601 time to the minute, in UTC like the times that reasons name; nothing for none."""
+    return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC" if stamp else ""
+
+
+def waits_for(held: dict[str, str]) -> str:
+    """What holds articles back, and until when."""
+    return f"waits: {held['reason']}; goes on about {moment(held['until'])}"
 
 
 def short(identity: str) -> str:

@@ -12,13 +12,14 @@ INDENT = "    "
 
 
 def search(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="a question, or words to look for")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="QUERY...", help="a question, or words to look for")],
     previous: Annotated[str | None, typer.Option(metavar="TEXT", help="the message before this one")] = None,
     k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="how many excerpts")] = 6,
     explain: Annotated[bool, typer.Option("--explain", help="say why, and what was left out")] = False,
 ) -> None:
     """Ask the library: the best excerpts, each with where it comes from."""
-    if not query.strip():
+    if not (query := " ".join(words)).strip():
         raise WrongUsage('the query is empty: ask something, like `almanac search "what can you do?"`')
     found = connect().retrieve(query, previous=previous, k=k, explain=explain)
     screen.show(found, answer(found, explain))

@@ -8,12 +8,14 @@ from typer import Argument, Option
 from almanac.cli.failures import Failed, WrongUsage
 from almanac.cli.screen import cut, facts, moment, screen, short, table
 from almanac.cli.session import source_named
-from almanac.cli.waiting import until_polled, until_read
+from almanac.cli.waiting import until_all_read, until_ended, until_polled, until_read
 from almanac.client import Client, Json, connect
 from models.intervals import interval_of, seconds_of
+from models.states import PollOutcome, ReadingMode
 from tasks.discover.wishes import NewSource
 
 app = typer.Typer(help="What is polled: feeds and pages.")
+WRONG = {PollOutcome.FAILED, PollOutcome.SUSPECT}
 Id = Annotated[str, Argument(metavar="ID", help="a source's id, or the first characters of it")]
 
 
@@ -39,10 +41,12 @@ def add(
     }
     wish(url, every, **choices)
     client = connect()
+    if mode == ReadingMode.INTERESTING:
+        screen.warn("the mode interesting is kept, but everything is read for now: nothing judges it yet")
     source = client.add_source(url, every=every, **choices)
     screen.note(f"{source['name']}: a {source['kind']} of {source['last_poll']['items_seen']} items")
     if wait:
-        source = until_read(client, source["id"], f"reading {cut(source['name'], 30)}")
+        source = until_read(client, source["id"], f"reading {source['name']}")
     screen.show(source, found(source))
 
 
@@ -115,8 +119,7 @@ def counts(documents: dict[str, int]) -> str:
 
 
 def poll_sentence(poll: Json) -> str:
-    return (f"{poll['outcome']}: {poll['reason']} ({poll['items_seen']} items, {poll['items_new']} new, "
-            f"{poll['items_changed']} changed)")
+    return f"{poll['outcome']}: {poll['reason']}"
 
 
 @app.command()
@@ -129,7 +132,7 @@ def poll(
     if due == bool(id_):
         raise WrongUsage("say which source to poll, or --due for all whose time has come")
     if id_ is None:
-        tell_started(connect().poll_due_sources())
+        poll_due(connect(), wait)
     else:
         poll_one(*source_named(id_), wait)
 
@@ -145,10 +148,40 @@ def poll_one(client: Client, identity: str, wait: bool) -> None:
         tell_started(started)
         return
     last = until_polled(client, identity, before, started["flow_run_id"])
-    if last["outcome"] in {"failed", "suspect"}:
+    if last["outcome"] in WRONG:
         raise Failed(last["reason"], last)
     source = until_read(client, identity, "reading what is new")
     screen.show(last, f"{poll_sentence(last)}\n{facts([('documents', counts(source['documents']))])}")
+
+
+def poll_due(client: Client, wait: bool) -> None:
+    """Look at all sources whose time has come, and show what came of each."""
+    before = last_polls(client.sources())
+    started = client.poll_due_sources()
+    if not wait:
+        tell_started(started)
+        return
+    until_ended(client, started["flow_run_id"], "looking at the sources")
+    polled = [source for source in client.sources() if last_polls([source]).items() - before.items()]
+    ids = [source["id"] for source in polled]
+    after = until_all_read(client, ids, "reading what is new")
+    polls = [source["last_poll"] | {"source_id": source["id"], "source": source["name"]} for source in polled]
+    rows = [
+        (short(source["id"]), cut(source["name"], 34), cut(poll_sentence(source["last_poll"]), 60),
+         counts(source["documents"]))
+        for source in after
+    ]
+    document = started | {"polls": polls}
+    text = table(("ID", "NAME", "POLL", "DOCUMENTS"), rows, "No source was due.")
+    if wrong := [poll for poll in polls if poll["outcome"] in WRONG]:
+        reasons = "; ".join(f"{poll['source']}: {poll['reason']}" for poll in wrong)
+        raise Failed(f"{len(wrong)} of {len(polls)} polls went wrong: {reasons}", document, text)
+    screen.show(document, text)
+
+
+def last_polls(sources: list[Json]) -> dict[str, str | None]:
+    """The id of each source's last poll."""
+    return {source["id"]: source["last_poll"] and source["last_poll"]["id"] for source in sources}
 
 
 @app.command()
@@ -172,5 +205,6 @@ def remove(id_: Id) -> None:
     """Remove a source and all its documents from the library."""
     client, identity = source_named(id_)
     removed = client.remove_source(identity)
+    again = ": it comes back at the next start" if removed["comes_back"] else ""
     screen.show({"id": identity} | removed,
-                f"Removed {short(identity)} with {removed['documents']} documents")
+                f"Removed {short(identity)} with {removed['documents']} documents{again}")

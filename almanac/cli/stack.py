@@ -4,16 +4,16 @@ import contextlib
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from almanac.cli.configuration import warn_of_unknown
 from almanac.cli.failures import Failed
-from almanac.cli.screen import facts, one_line, screen, table
+from almanac.cli.screen import facts, one_line, screen, table, waits_for
+from almanac.client import ClientError, Json, connect
 from almanac.settings import Settings, settings
 from almanac.stack.errors import StackError
-
-Json = dict[str, Any]
 
 
 def up(
@@ -25,6 +25,7 @@ def up(
     from almanac.stack.up import log_file
 
     chosen = settings()
+    warn_of_unknown()
     run = runner(chosen, dashboard=not no_dashboard)
     status = in_background(run, log_file(chosen.home)) if detach else run(lambda: None)
     raise typer.Exit(status)
@@ -81,8 +82,18 @@ def status() -> None:
     now = report(settings())
     if not now["running"]:
         raise Failed("Almanac is not running: start it with `almanac up`", now)
+    now["held"] = held() if now["health"] else None
     screen.show(now, described(now))
     raise typer.Exit(0 if now["fine"] else 1)
+
+
+def held() -> Json | None:
+    """What holds articles back from the index, as far as the library says."""
+    try:
+        found: Json | None = connect().system()["held"]
+    except ClientError:
+        return None
+    return found
 
 
 def described(now: Json) -> str:
@@ -93,7 +104,8 @@ def described(now: Json) -> str:
     ]
     parts = table(("PART", "STATE", "PID", "PORT", "FOR", "RESTARTS", "LAST PROBLEM"), rows, "no parts yet")
     health = (now["health"] or {}).get("status", "does not answer")
-    return "\n".join([parts, "", facts([("library says", health)]), where(now)])
+    waits = now["held"] and waits_for(now["held"])
+    return "\n".join([parts, "", facts([("library says", health), ("articles", waits)]), where(now)])
 
 
 def elapsed(since: str) -> str:
@@ -109,7 +121,9 @@ def doctor() -> None:
     """Check what Almanac needs of this machine; exit status 1 when something must be mended."""
     from almanac.stack.doctor import examine
 
-    findings = examine(settings())
+    chosen = settings()
+    warn_of_unknown()
+    findings = examine(chosen)
     sick = [finding for finding in findings if finding.fine is False]
     marks = {True: "ok", False: "WRONG", None: "-"}
     lines = [(marks[finding.fine], finding.what, finding.words) for finding in findings]

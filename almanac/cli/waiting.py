@@ -2,13 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from almanac.cli.failures import Failed
-from almanac.cli.screen import screen
+from almanac.cli.screen import screen, shortened
 from almanac.client import Client, Json
 from models.states import DocumentState
 
@@ -18,6 +18,7 @@ LIMIT_LOOK_SECONDS = 10.0  # nothing moved: perhaps the hour's articles are used
 ENDED = {"completed", "failed", "crashed", "cancelled"}
 
 Advance = Callable[[int, int], None]
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def bar(title: str) -> Iterator[Advance]:
     text = TextColumn("{task.description}", markup=False)
     columns = text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None)
+        task = progress.add_task(shortened(title, 50), total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total or None)
 
 
@@ -68,8 +69,8 @@ def of_source(source: Json) -> Progress:
 
 
 def of_document(document: Json) -> Progress:
-    """An attempt is under way or about to be; a retry at a later time is not waited for."""
-    read = document["state"] == DocumentState.READ
+    """An attempt is under way or about to be; a retry at a later time is not waited for, nor the limits."""
+    read = document["state"] == DocumentState.READ and not document["held"]
     due_at = document["due_at"]
     due = due_at is not None and datetime.fromisoformat(due_at) <= datetime.now(UTC)
     return Progress(read or due, read, 1)
@@ -80,9 +81,22 @@ def until_read(client: Client, source_id: str, title: str) -> Json:
     return until_settled(client, lambda: client.source(source_id), of_source, title)
 
 
+def until_all_read(client: Client, source_ids: Collection[str], title: str) -> list[Json]:
+    """Wait until no document of these sources is on its way; the sources as they then are."""
+    def look() -> list[Json]:
+        return [source for source in client.sources() if source["id"] in source_ids]
+
+    return until_settled(client, look, of_sources, title)
+
+
+def of_sources(sources: list[Json]) -> Progress:
+    columns = zip(*map(of_source, sources), strict=True)
+    return Progress(*map(sum, columns)) if sources else Progress(0, 0, 0)
+
+
 def until_settled(
-    client: Client, look: Callable[[], Json], progress_of: Callable[[Json], Progress], title: str
-) -> Json:
+    client: Client, look: Callable[[], Found], progress_of: Callable[[Found], Progress], title: str
+) -> Found:
     """What ``look`` finds when nothing is left on its way, but for what this hour's limit holds back.
 
     Failed when nothing moves any more.
@@ -112,6 +126,17 @@ def until_polled(client: Client, source_id: str, before: Json | None, run_id: st
                 return poll
             if state in ENDED or patience.still(state) > STALLED_SECONDS:
                 raise Failed(f"no poll came of it, its run is {state}: the Prefect UI shows run {run_id}")
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def until_ended(client: Client, run_id: str, title: str) -> None:
+    """Wait until the run is completed, however long it works. Failed when it ends otherwise, or waits."""
+    patience = Patience()
+    with bar(title) as advance:
+        while (state := client.run(run_id)["state"]) != "completed":
+            advance(0, 0)
+            if state in ENDED or (patience.still(state) > STALLED_SECONDS and state != "running"):
+                raise Failed(f"its run is {state}: the Prefect UI shows run {run_id}")
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 

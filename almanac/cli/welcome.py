@@ -12,13 +12,14 @@ from almanac.cli.screen import one_line, screen
 from almanac.cli.search import answer
 from almanac.cli.stack import where
 from almanac.cli.waiting import LIMIT_LOOK_SECONDS, Patience, bar, limit_reached
-from almanac.client import ApiProblem, Client, Json, connect
+from almanac.client import ApiProblem, Client, Json, Starting, connect
 from almanac.settings import Settings
 from almanac.stack.report import urls
 
 DOCUMENTATION = "documentation"
 QUESTION = "What can you do?"
 EXCERPTS = 3
+SECONDS_TO_START = 300.0
 SECONDS_TO_READ = 120.0  # what is not read by then is read while people look around
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -28,18 +29,32 @@ def greet(settings: Settings) -> None:
 
     Raises Failed when not even its own documentation answers.
     """
-    client = connect()
+    client = connect_when_ready()
     starters = add_starters(client) if settings.starters and is_empty(client) else []
     tell_starters(starters)
     wait_for_first_documents(client)
     found = client.retrieve(QUESTION, k=EXCERPTS)
     addresses = {"urls": urls(settings)}
-    if not found["excerpts"]:
+    if not found["excerpts"] and not limit_reached(client):  # then it is indexed when there is room again
         raise Failed("the library does not answer from its own documentation: see `almanac status`")
     screen.show(
         addresses | {"starters": starters, "question": QUESTION, "answer": found},
         f"\n“{QUESTION}”\n\n{answer(found, explain=False)}\n\n{where(addresses)}",
     )
+
+
+def connect_when_ready() -> Client:
+    """The API, when all of it is ready: another start, or another `almanac up`, may be under way."""
+    until = time.monotonic() + SECONDS_TO_START
+    while True:
+        try:
+            client = connect()
+            if client.health()["status"] == "ok" or time.monotonic() > until:
+                return client
+        except Starting:
+            if time.monotonic() > until:
+                raise
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def is_empty(client: Client) -> bool:

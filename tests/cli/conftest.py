@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from household import TOKEN, Household, household_of_its_own
 from almanac.cli import main, waiting
 from almanac.settings import settings
 from almanac.stack.postgres import Postgres
+from almanac.stack.processes import own_identity
+from almanac.stack.state import PartState, Phase, StackState, write_state
 from models.session import Database
 
 
@@ -62,6 +64,21 @@ def household(db: Database, home: Path) -> Iterator[Household]:
     house.runs.join()
 
 
+@pytest.fixture
+def runs_here() -> Callable[..., None]:
+    """``runs_here(home, port)``: written down, as the supervisor does, that the stack of ``home`` runs.
+
+    Its API is on ``port``; without one its library has not been started yet.
+    """
+
+    def write(home: Path, port: int | None = None) -> None:
+        (home / "run").mkdir(exist_ok=True)
+        library = PartState("library", "library.log", port, Phase.RUNNING, own_identity())
+        write_state(home, StackState(own_identity(), ready=True, parts=[library] if port else []))
+
+    return write
+
+
 @contextmanager
 def serve(household: Household) -> Iterator[int]:
     """The port that a household's API listens on."""
@@ -102,8 +119,12 @@ def alone(
 
 
 @pytest.fixture
-def almanac(alone: CommandLine, served: int, home: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+def almanac(
+    alone: CommandLine, served: int, home: Path, runs_here: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> CommandLine:
     """The command on the household."""
     monkeypatch.setenv("ALMANAC_API_PORT", str(served))
     (home / "token").write_text(f"{TOKEN}\n")
+    runs_here(home, served)
     return alone

@@ -1,12 +1,15 @@
 """What each command does on a running library, for people and for programs."""
 
+import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
 from household import Household
 from small_library import FEED, SITE
+from sqlalchemy import update
 
 from models.tables import Source
 
@@ -98,9 +101,62 @@ def test_a_poll_whose_run_dies_is_not_waited_for(almanac: Any, household: Househ
     assert "crashed" in said.err
 
 
-def test_all_that_are_due_are_polled_by_one_run(almanac: Any, household: Household) -> None:
-    assert almanac.json("source", "poll", "--due")["flow_run_id"]
+def make_due(household: Household) -> None:
+    with household.library.db.begin() as session:
+        session.execute(update(Source).values(next_poll_at=datetime(2026, 1, 1, tzinfo=UTC)))
+
+
+def test_all_that_are_due_are_polled_by_one_run_and_told_with_their_outcomes(
+    almanac: Any, household: Household, source: Any
+) -> None:
+    household.runs.started.clear()
+    make_due(household)
+    household.library.fetcher.pages[f"{SITE}/swans"] = "Swans on the lake\nThey came back in March."
+    told = almanac.json("source", "poll", "--due")
     assert household.runs.started == [("poll", {})]
+    assert [(poll["source"], poll["outcome"]) for poll in told["polls"]] == [("Site", "new")]
+    assert almanac.json("source", "show", source["id"])["documents"]["indexed"] == 3
+    make_due(household)
+    said = almanac("source", "poll", "--due")
+    assert (said.status, said.err) == (0, "")
+    assert "Site" in said.out
+    assert "unchanged: not modified since" in said.out
+
+
+def test_when_none_is_due_that_is_told(almanac: Any, source: Any) -> None:
+    assert almanac("source", "poll", "--due").out == "No source was due.\n"
+    assert almanac.json("source", "poll", "--due")["polls"] == []
+
+
+def test_a_due_poll_that_fails_is_told_with_the_others(
+    almanac: Any, household: Household, source: Any
+) -> None:
+    household.library.fetcher._feed = lambda: "<html><body>Please sign in</body></html>"
+    make_due(household)
+    said = almanac("source", "poll", "--due")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "1 of 1 polls went wrong: Site: not a feed" in said.err
+    assert "suspect" in said.out
+    make_due(household)
+    told = json.loads(almanac("source", "poll", "--due", "--json").out)
+    assert told["polls"][0]["outcome"] == "suspect"
+
+
+def test_due_polls_need_not_be_waited_for(almanac: Any, household: Household) -> None:
+    assert set(almanac.json("source", "poll", "--due", "--no-wait")) == {"flow_run_id"}
+
+
+def test_a_mode_that_does_nothing_yet_says_so(almanac: Any) -> None:
+    said = almanac("source", "add", FEED, "--mode", "interesting")
+    assert (said.status, said.err.count("\n")) == (0, 1)
+    assert "everything is read for now" in said.err
+
+
+def test_reading_again_what_was_read_just_now_says_how_it_stands(almanac: Any) -> None:
+    for _ in range(2):  # as after an interrupt, which leaves the reading to the library
+        said = almanac("read", f"{SITE}/owls")
+        assert re.search(r"state +indexed\nversion +1, read \d{4}-\d\d-\d\d \d\d:\d\d UTC\n", said.out)
+        assert "unchanged" not in said.out
 
 
 def test_a_source_is_paused_resumed_and_removed(almanac: Any, source: Any) -> None:
@@ -117,6 +173,30 @@ def test_reading_an_address_waits_for_its_end(almanac: Any) -> None:
     assert (said.status, said.err) == (0, "")
     assert "indexed" in said.out
     assert "The lighthouse at Cape Verren" in said.out
+
+
+def test_a_document_that_the_limit_holds_back_says_so_and_until_when(
+    almanac: Any, household: Household
+) -> None:
+    household.library.settings.articles_per_hour = 1
+    assert almanac.json("read", f"{SITE}/owls")["state"] == "indexed"
+    waits = r"waits: 1 of 1 articles this hour are indexed; goes on about \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+    said = almanac("read", f"{SITE}/lighthouse")
+    assert (said.status, said.err) == (0, "")
+    assert re.search(rf"state +read\nreason +read; {waits}\n", said.out)
+    assert re.search(waits, almanac("document", "list").out)
+    [held] = almanac.json("document", "list", "--state", "read")["documents"]
+    assert re.search(waits, almanac("document", "show", held["id"]).out)
+    said = almanac("status")
+    assert (said.status, said.err) == (0, "")
+    assert re.search(rf"articles +{waits}", said.out)
+
+
+def test_removed_documents_are_listed_where_they_are_asked_for(almanac: Any, source: Any) -> None:
+    almanac.json("source", "remove", source["id"])
+    removed = almanac.json("document", "list", "--state", "removed")["documents"]
+    assert {document["reason"] for document in removed} == {"its source was removed"}
+    assert len(removed) == 3
 
 
 def test_an_address_that_cannot_be_read_fails_with_its_reason(almanac: Any) -> None:
@@ -142,6 +222,23 @@ def test_documents_are_listed_shown_retried_and_removed(
     assert len(almanac.json("document", "list")["documents"]) == 2
 
 
+def test_a_page_that_is_gone_is_told_by_its_poll_and_shown_with_since_when(
+    almanac: Any, household: Household
+) -> None:
+    pages = household.library.fetcher.pages
+    pages[f"{SITE}/board"] = "The board\nThe council meets on Friday."
+    board = almanac.json("source", "add", f"{SITE}/board", "--kind", "page")
+    text, pages[f"{SITE}/board"] = pages[f"{SITE}/board"], None
+    gone = almanac("source", "poll", board["id"])
+    assert (gone.status, gone.err) == (1, "almanac: HTTP 410 Gone\n")
+    [row] = almanac.json("document", "list", "--source", board["id"])["documents"]
+    fails = r"fails +since [-0-9]+ [:0-9]+ UTC; what it said on [-0-9]+ [:0-9]+ UTC still answers"
+    assert re.search(fails, almanac("document", "show", row["id"]).out)
+    pages[f"{SITE}/board"] = f"{text} And on Sunday."
+    assert almanac.json("source", "poll", board["id"])["items_changed"] == 1
+    assert "still answers" not in almanac("document", "show", row["id"]).out
+
+
 def test_a_list_that_was_cut_says_so(almanac: Any, source: Any) -> None:
     assert "--limit 2" in almanac("document", "list", "--limit", "2").out
 
@@ -165,6 +262,14 @@ def test_the_index_is_verified_and_made_again(almanac: Any, household: Household
     assert "almanac index rebuild" in said.err
     assert almanac("index", "rebuild").status == 0
     assert almanac.json("index", "verify")["missing"] == 0
+
+
+def test_a_rebuild_that_ends_badly_says_where_to_look(almanac: Any, household: Household) -> None:
+    household.runs.dying = True
+    said = almanac("index", "rebuild")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "crashed" in said.err
+    assert "Prefect UI" in said.err
 
 
 def test_a_title_with_commands_for_the_terminal_does_no_harm(almanac: Any, household: Household) -> None:

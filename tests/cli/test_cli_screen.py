@@ -1,9 +1,11 @@
 """What the command line prints, whatever a page has put into its title."""
 
+import sys
+
 import pytest
 
 from almanac.cli import without_json
-from almanac.cli.screen import cut, facts, moment, plain, table
+from almanac.cli.screen import cut, facts, moment, plain, shortened, table
 
 
 @pytest.mark.parametrize(
@@ -23,8 +25,16 @@ def test_text_of_a_page_commands_no_terminal(hostile: str, harmless: str) -> Non
 
 
 def test_a_cell_is_one_line_of_bounded_width() -> None:
-    assert cut("a title\nof two lines", 12) == "a title of …"
-    assert cut("short", 12) == "short"
+    assert shortened("a title\nof two lines", 12) == "a title of …"
+    assert shortened("short", 12) == "short"
+
+
+@pytest.mark.parametrize(("terminal", "told"), [(True, "a title of …"), (False, "a title of two lines")])
+def test_only_a_terminal_gets_less_than_the_whole(
+    terminal: bool, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
+    assert cut("a title\nof two lines", 12) == told
 
 
 def test_columns_are_aligned_and_nothing_is_a_sentence() -> None:
@@ -37,9 +47,9 @@ def test_facts_that_say_nothing_are_left_out() -> None:
     assert facts([("name", "A"), ("reason", ""), ("author", None), ("count", 0)]) == "name   A\ncount  0"
 
 
-def test_a_time_is_told_to_the_minute() -> None:
+def test_a_time_is_told_to_the_minute_in_utc_as_reasons_tell_it() -> None:
     assert moment(None) == ""
-    assert moment("2026-03-01T09:05:07+00:00").endswith(":05")
+    assert moment("2026-03-01T09:05:07+02:00") == "2026-03-01 07:05 UTC"
 
 
 @pytest.mark.parametrize(

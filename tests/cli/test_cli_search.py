@@ -40,5 +40,11 @@ def test_nothing_relevant_is_an_answer(almanac: Any, source: None) -> None:
     assert "nothing relevant" in said.out.lower()
 
 
+def test_several_words_are_one_query(almanac: Any, source: None) -> None:
+    words = "forty", "nests", "of", "the", "barn", "owl"
+    apart, together = (almanac.json("search", *query, "-k", "1") for query in (words, [" ".join(words)]))
+    assert apart["excerpts"][0]["score"]["similarity"] == together["excerpts"][0]["score"]["similarity"]
+
+
 def test_words_that_are_no_text_are_searched_for_without_harm(almanac: Any, source: None) -> None:
     assert almanac("search", "owls \udcff").status == 0

@@ -97,4 +97,9 @@ def test_a_run_that_ended_without_a_poll_is_a_failure_that_names_it(state: str) 
 def test_a_document_is_on_its_way_while_an_attempt_is_due_or_the_index_lacks_it(
     state: str, due_at: str | None, left: bool
 ) -> None:
-    assert waiting.of_document({"state": state, "due_at": due_at}).left == left
+    assert waiting.of_document({"state": state, "due_at": due_at, "held": None}).left == left
+
+
+def test_a_document_that_the_limits_hold_back_is_not_waited_for() -> None:
+    held = {"reason": "60 of 60 articles this hour are indexed", "until": "2999-01-01T00:00:00+00:00"}
+    assert not waiting.of_document({"state": "read", "due_at": None, "held": held}).left

@@ -10,13 +10,17 @@ from streamlit.testing.v1 import AppTest
 
 from almanac.settings import settings
 from almanac.stack.dashboard import screen
+from almanac.stack.processes import own_identity
+from almanac.stack.state import PartState, Phase, StackState, write_state
 
 
 @pytest.fixture
 def api(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     """The stand-in, where the settings of this process say that the API is."""
     api = Api()
-    home.mkdir()
+    (home / "run").mkdir(parents=True)
+    library = PartState("library", "library.log", api.port, Phase.RUNNING, own_identity())
+    write_state(home, StackState(own_identity(), ready=True, parts=[library]))
     (home / "token").write_text(TOKEN)
     monkeypatch.setenv("ALMANAC_HOME", str(home))
     monkeypatch.setenv("ALMANAC_API_PORT", str(api.port))

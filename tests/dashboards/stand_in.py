@@ -7,10 +7,12 @@ from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID, uuid5
 
 from streamlit.testing.v1 import AppTest
 
+from almanac.proof import proof
 from tasks.answer.cite import Citation
 from tasks.answer.origin import Origin
 from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval, Score
@@ -116,6 +118,9 @@ class Api:
 def handler(api: Api) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if challenge := parse_qs(urlsplit(self.path).query).get("challenge"):
+                self.answer({"proof": proof(TOKEN, api.port, *challenge)})
+                return
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             api.asked.append(json.loads(body or "null"))
             if self.headers["authorization"] != f"Bearer {TOKEN}":

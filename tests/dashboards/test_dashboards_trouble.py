@@ -5,16 +5,27 @@ from pathlib import Path
 import pytest
 from stand_in import TOKEN, Api, Open, Read, problem, source
 
+from almanac.stack.state import state_file
+
 SCREENS = [("search.py", {"q": "lifts"}), ("sources.py", {})]
 everywhere = pytest.mark.parametrize(("file", "query"), SCREENS)
 
 
 @everywhere
 def test_an_almanac_that_does_not_run_is_to_be_started(
+    file: str, query: dict[str, str], api: Api, home: Path, opened: Open, words: Read
+) -> None:
+    state_file(home).unlink()
+    assert "start it with almanac up" in words(opened(file, **query)).text
+    assert api.asked == []
+
+
+@everywhere
+def test_a_library_that_is_being_started_is_waited_for(
     file: str, query: dict[str, str], api: Api, opened: Open, words: Read
 ) -> None:
     api.close()
-    assert "start it with almanac up" in words(opened(file, **query)).text
+    assert "Almanac is starting: try again in some seconds" in words(opened(file, **query)).text
 
 
 @everywhere
