@@ -1,27 +1,47 @@
 """Every setting, with its default and its meaning; from the environment or ``.env``."""
 
-import contextlib
 import os
 import re
 import secrets
 import tempfile
+from collections.abc import Iterable
+from difflib import get_close_matches
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from dotenv.parser import Binding, parse_stream
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 MASK = "********"
 CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+ENV_FILE = Path(".env")  # of the current folder
+ENCODING = "utf-8-sig"  # some editors put a mark first
+PREFIX = "ALMANAC_"
+OURS = (PREFIX, "KNOWLEDGE_")
+OF_OTHERS = {"ALMANAC_POSTGRES_PASSWORD"}  # docker/compose.yaml asks for it
+LIKENESS = 0.75  # of a name that may be meant, as difflib measures it
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+class WrongSettings(Exception):
+    """A setting cannot be what it is; one sentence that names it and says what to do."""
 
 
 class Settings(BaseSettings):
-    """Read once a process by ``settings()``. A field's description is what ``almanac settings`` prints."""
+    """Read once a process by ``settings()``. A field's description is what ``almanac settings`` prints.
 
-    model_config = SettingsConfigDict(env_prefix="ALMANAC_", env_file=".env", extra="ignore",
-                                      env_ignore_empty=True, populate_by_name=True)
+    What can be known of a setting without looking at the machine is checked here.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_file=ENV_FILE, env_file_encoding=ENCODING, env_ignore_empty=True,
+        extra="ignore", populate_by_name=True, allow_inf_nan=False,
+    )
 
     home: Path = Field(default_factory=lambda: user_data_path("almanac"), description="the data folder")
     host: str = Field("127.0.0.1", description="the address that the API, dashboard and Prefect UI bind to")
@@ -33,11 +53,14 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="postgresql+psycopg://… of a server; without it PostgreSQL runs embedded")
     qdrant_url: str | None = Field(
-        None, description="http://host:6333 of a Qdrant server; without it Qdrant Edge runs in process")
+        None, description="for a later release: in this one Qdrant Edge runs in process")
     prefect_url: str | None = Field(
         None, description="http://host:4200/api of a Prefect server; without it one is started")
     allowed_networks: str = Field(
         "", description="CIDRs or host:port pairs, comma separated, that may be fetched although not public")
+    browser: str = Field(
+        "auto", description="off, auto (this machine's Chromium, if there is one), or ws://… of a browser "
+                            "server: for pages that have no text without one")
     contact: str = Field("", description="address or URL shown to webmasters in the User-Agent")
     articles_per_hour: int = Field(
         60, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "articles_per_hour"),
@@ -51,13 +74,92 @@ class Settings(BaseSettings):
     max_page_bytes: int = Field(10_000_000, ge=1000, description="bytes of a page or feed, inflated, at most")
     max_attempts: int = Field(8, ge=1, description="failed attempts in a row before a document is given up")
     min_similarity: float = Field(0.30, ge=0, le=1, description="cosine below which nothing is relevant")
+    keep_runs_days: int = Field(30, ge=1, description="days that Prefect keeps an ended run")
+    keep_runs: int = Field(10_000, ge=1, description="ended runs of a deployment that Prefect keeps, at most")
+    keep_polls_days: int = Field(
+        365, ge=7, description="days that looks at a source are kept; those since its last good one always")
     starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
     @field_validator("home")
     @classmethod
     def absolute(cls, home: Path) -> Path:
-        return home.expanduser().absolute()
+        try:
+            return home.expanduser().absolute()
+        except RuntimeError as error:  # ~somebody who has no account here
+            raise ValueError("its ~ names nobody on this machine: write the whole path") from error
+
+    @field_validator("hosts")
+    @classmethod
+    def without_ports(cls, hosts: list[str]) -> list[str]:
+        from models.hosts import normal_host
+
+        for host in hosts:
+            try:
+                normal_host(host)
+            except ValueError as error:
+                raise ValueError(f"{error}: list names without scheme and port") from error
+        return hosts
+
+    @field_validator("database_url")
+    @classmethod
+    def of_postgresql(cls, url: SecretStr | None) -> SecretStr | None:
+        if url and not is_url(url.get_secret_value(), {"postgresql", "postgresql+psycopg"}):
+            raise ValueError("write it like postgresql+psycopg://user:password@host/name, or leave it out")
+        return url
+
+    @field_validator("qdrant_url")
+    @classmethod
+    def in_process_only(cls, url: str | None) -> str | None:
+        if url is not None:
+            raise ValueError("this release has the index in process only: unset it")
+        return url
+
+    @field_validator("prefect_url")
+    @classmethod
+    def of_prefect(cls, url: str | None) -> str | None:
+        if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname
+                        and "api" in urlsplit(url).path.split("/")):
+            raise ValueError("write it like http://host:4200/api, or leave it out")
+        return url and url.rstrip("/")
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def of_the_policy(cls, allowed: str) -> str:
+        if allowed:
+            from tasks.web.policy import Policy  # a tenth of a second, which most commands need not pay
+
+            Policy(allowed)
+        return allowed
+
+    @field_validator("browser")
+    @classmethod
+    def of_browser(cls, wanted: str) -> str:
+        served = is_url(wanted, {"ws", "wss"}) and urlsplit(wanted).hostname
+        if wanted not in {"off", "auto"} and not served:
+            raise ValueError("write off, auto, or ws://host:port/ of a Playwright server")
+        return wanted
+
+    @field_validator("contact")
+    @classmethod
+    def in_a_header(cls, contact: str) -> str:
+        if contact:
+            from tasks.web.door import user_agent
+
+            user_agent(contact)
+        return contact
+
+    @field_validator("log_level")
+    @classmethod
+    def known_level(cls, level: str) -> str:
+        if level.upper() not in LEVELS:
+            raise ValueError(f"write one of {', '.join(LEVELS)}")
+        return level.upper()
+
+    @property
+    def names(self) -> list[str]:
+        """The host names that are answered to: the owner's, and those that our own parts use."""
+        return [*self.hosts, loopback(self.host), "127.0.0.1"]
 
     @property
     def api_url(self) -> str:
@@ -73,23 +175,90 @@ class Settings(BaseSettings):
 
 
 def loopback(host: str) -> str:
-    """Where this machine reaches a service bound to ``host``."""
-    return "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104 - compared, not bound
+    """Where this machine reaches a service bound to ``host``, as URLs have it."""
+    if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def is_url(text: str, schemes: set[str]) -> bool:
+    """Whether ``text`` is a URL of one of the schemes, as far as can be told from it."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and text.startswith(f"{parts.scheme}://") and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 @cache
 def settings() -> Settings:
-    return Settings()
+    """Those of this process. Raises WrongSettings."""
+    if broken := next((binding for binding in env_file() if binding.error), None):
+        text = broken.original.string
+        line = broken.original.line + text[: len(text) - len(text.lstrip())].count("\n")
+        raise WrongSettings(f"line {line} of {ENV_FILE.absolute()} cannot be read: write NAME=value there, "
+                            "or put # before it")
+    try:
+        return Settings()
+    except (ValidationError, SettingsError) as error:
+        raise WrongSettings(sentence(error)) from None  # the cause would show its value
+
+
+def env_file() -> list[Binding]:
+    """What the file of settings says, line by line. Raises WrongSettings when it cannot be read."""
+    try:
+        with ENV_FILE.open(encoding=ENCODING) as file:
+            return list(parse_stream(file))
+    except (FileNotFoundError, IsADirectoryError):
+        return []
+    except UnicodeDecodeError as error:
+        raise WrongSettings(f"{ENV_FILE.absolute()} is no UTF-8 text: write it anew, or remove it") from error
+    except OSError as error:
+        raise WrongSettings(f"{ENV_FILE.absolute()} cannot be read ({error.strerror}): let its owner be "
+                            "who runs Almanac, or remove it") from error
+
+
+def sentence(error: ValidationError | SettingsError) -> str:
+    """The first setting that is wrong; its value is not repeated, since it may be a secret."""
+    if isinstance(error, SettingsError):  # only a list can be no JSON
+        listed = re.search(r'field "(\w+)"', str(error))
+        named = name_of(listed[1]) if listed else "of a list"
+        return f'the setting {named} is wrong: write a list as JSON, like ["a", "b"]'
+    fault = error.errors(include_input=False)[0]
+    field, reason = str(fault["loc"][0]), fault["msg"].removeprefix("Value error, ")
+    named = name_of(field) if field in Settings.model_fields else field.upper()
+    return f"the setting {named} is wrong: {reason}"
+
+
+def name_of(field: str) -> str:
+    """A field's name in the environment."""
+    alias = Settings.model_fields[field].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"{PREFIX}{field.upper()}"
+
+
+def unknown() -> str | None:
+    """One sentence on the names in the environment and in ``.env`` that look like settings and are none."""
+    known = {name_of(field) for field in Settings.model_fields}
+    strangers = sorted({name.upper() for name in names_given()} - known - OF_OTHERS)
+    guesses = [(name, get_close_matches(name, known, 1, LIKENESS))
+               for name in strangers if name.startswith(OURS)]
+    if not guesses:
+        return None
+    said = ", ".join(name + "".join(f" (is {guess} meant?)" for guess in near) for name, near in guesses)
+    return f"not a setting, and without effect: {said}; `almanac settings` lists all"
+
+
+def names_given() -> Iterable[str]:
+    return {*os.environ, *(binding.key for binding in env_file() if binding.key)}
 
 
 def explained(chosen: Settings) -> list[dict[str, Any]]:
     """Each setting's ``name`` in the environment, ``value``, ``default`` and ``meaning``; secrets masked."""
     rows = []
     for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
         default = field.get_default(call_default_factory=True, validated_data={})
         rows.append({
-            "name": str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"ALMANAC_{name.upper()}",
+            "name": name_of(name),
             "value": printable(getattr(chosen, name)),
             "default": printable(default),
             "meaning": field.description,
@@ -107,15 +276,29 @@ def printable(value: object) -> object:
 
 
 def secret_file(path: Path) -> str:
-    """The secret kept in ``path``, made on first use: 256 random bits, readable by its owner only."""
+    """The secret kept in ``path``, readable by its owner only.
+
+    It is made, of 256 random bits, on first use, and in place of what no secret can be: nothing, or not one
+    line of plain ASCII.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not path.exists():
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 0600
-        try:
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        flock(folder, LOCK_EX)  # one maker at a time; the kernel lets go of it however this ends
+        if (kept := kept_secret(path)) is None:
+            kept = secrets.token_urlsafe(32)
+            handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 0600
             with os.fdopen(handle, "w") as file:
-                file.write(secrets.token_urlsafe(32) + "\n")
-            with contextlib.suppress(FileExistsError):
-                os.link(draft, path)  # whole or not at all, and never over another's
-        finally:
-            os.unlink(draft)
-    return path.read_text().strip()
+                file.write(kept + "\n")
+            os.replace(draft, path)  # whole or not at all
+        return kept
+    finally:
+        os.close(folder)
+
+
+def kept_secret(path: Path) -> str | None:
+    try:
+        kept = path.read_bytes().decode("ascii").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return kept if kept and kept.isprintable() else None

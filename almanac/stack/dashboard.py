@@ -8,7 +8,7 @@ nothing that a screen shows can make the viewer's browser ask another server.
 from importlib.util import find_spec
 from pathlib import Path
 
-from almanac.settings import loopback, settings
+from almanac.settings import settings
 
 
 def screen() -> Path | None:
@@ -26,9 +26,8 @@ def main() -> None:
     from almanac.stack.own_names import OwnNamesOnly
 
     chosen = settings()
-    hosts = [*chosen.hosts, loopback(chosen.host), "127.0.0.1"]
     uvicorn.run(
-        OwnNamesOnly(App(str(screen())), hosts), host=chosen.host, port=chosen.dashboard_port,
+        OwnNamesOnly(App(str(screen())), chosen.names), host=chosen.host, port=chosen.dashboard_port,
         log_level="warning", access_log=False, timeout_graceful_shutdown=2, ws="websockets-sansio",
     )
 

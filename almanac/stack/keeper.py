@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from almanac.stack.errors import StackError
 from almanac.stack.logs import size
-from almanac.stack.part import Part, how_it_ended, spawn
+from almanac.stack.part import CANNOT_GO_ON, Part, how_it_ended, spawn
 from almanac.stack.processes import identity_of, signal_group
 from almanac.stack.state import PartState, Phase, now
 
@@ -25,6 +25,7 @@ class Rhythm:
     longest_wait: float = 30.0
     healthy: float = 60.0  # ready for this long, and the waits begin anew
     tries: int = 3  # ends before it was ever ready, and its start has failed
+    quiet: float = 60.0  # not ready for this long, and that is said
 
 
 class Keeper:
@@ -37,6 +38,7 @@ class Keeper:
         self._process: Process | None = None
         self._ready_at: float | None = None
         self._failures = 0  # ends before it was ever ready
+        self._hopeless = False  # it ended for a reason that another start does not change
 
     async def run(self) -> None:
         """Start the part again and again; returns only when a required part cannot be started."""
@@ -64,9 +66,15 @@ class Keeper:
             await asyncio.to_thread(self.part.prepare)
             process = await self._spawn()
         except (OSError, StackError) as error:
+            self._hopeless = isinstance(error, StackError)
             return f"could not be started: {error}"
         self._become(Phase.STARTING)
-        if await self._until_ready(process, began + self.part.patience):
+        try:
+            ready = await self._until_ready(process, began)
+        except StackError as error:
+            await self.stop()
+            return f"was stopped: {error}"
+        if ready:
             self._ready_at = time.monotonic()
             self._become(Phase.RUNNING)
             self._say(f"{self.part.name}: ready after {self._ready_at - began:.1f} s")
@@ -77,6 +85,7 @@ class Keeper:
             return f"was not ready after {self.part.patience:g} s"
         status = await process.wait()
         signal_group(process.pid, signal.SIGKILL)  # its children
+        self._hopeless = status == CANNOT_GO_ON
         return f"ended ({how_it_ended(self.part, status, offset)})"
 
     async def _spawn(self) -> Process:
@@ -87,10 +96,15 @@ class Keeper:
         finally:
             self._process = await spawning
 
-    async def _until_ready(self, process: Process, deadline: float) -> bool:
-        while process.returncode is None and time.monotonic() < deadline:
+    async def _until_ready(self, process: Process, began: float) -> bool:
+        told = False
+        while process.returncode is None and (waited := time.monotonic() - began) < self.part.patience:
             if await asyncio.to_thread(self.part.ready):
                 return process.returncode is None
+            if waited > self._rhythm.quiet and not told:
+                told = True
+                self._say(f"{self.part.name}: not ready after {waited:.0f} s, and has up to "
+                          f"{self.part.patience:g} s (see {self.part.log})")
             await asyncio.sleep(self._rhythm.look)
         return False
 
@@ -102,7 +116,7 @@ class Keeper:
         if self.settled.done():
             return False
         self._failures += 1
-        if self._failures < self._rhythm.tries:
+        if self._failures < self._rhythm.tries and not (self._hopeless and self.part.required):
             return False
         sentence = f"{self.part.name} {problem} (see {self.part.log})"
         if self.part.required:

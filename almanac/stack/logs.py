@@ -4,11 +4,15 @@ import asyncio
 import os
 import re
 import shutil
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 LARGEST = 10_000_000  # bytes of one log; one older piece is kept beside it
 TAIL = 8_000
+LABEL = re.compile(r"\S+ \S+ (?:CRITICAL|ERROR|WARNING|INFO|DEBUG) [\w.]+: ")  # as log_plainly has it
+GRAVE = re.compile(r"\bCRITICAL\b")
+CHATTER = re.compile(r"\b(?:INFO|DEBUG|LOG|DETAIL|HINT)\b")
 PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 
 
@@ -41,11 +45,17 @@ def size(path: Path) -> int:
 
 
 def last_words(path: Path, since: int = 0) -> str:
-    """The last line with something in it that was written after byte ``since``, without passwords."""
+    """What a log ends with, without passwords: one line of those that were written after byte ``since``.
+
+    The last that says why there is no going on; else the last that is more than chatter; else the last.
+    """
     if not path.exists():
         return ""
     with path.open("rb") as log:
         end = log.seek(0, os.SEEK_END)
         log.seek(max(since if since <= end else 0, end - TAIL))
-        lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
-    return next((PASSWORD.sub(r"\1***@", line) for line in reversed(lines) if line), "")
+        text = log.read().decode(errors="replace")
+    lines = [line.strip() for line in reversed(text.splitlines()) if line.strip()]
+    grave = (line for line in lines if GRAVE.search(line))
+    telling = (line for line in lines if not CHATTER.search(line))
+    return PASSWORD.sub(r"\1***@", LABEL.sub("", next(chain(grave, telling, lines), ""), 1))

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from almanac.stack.logs import last_words, open_log
 
+CANNOT_GO_ON = 78  # the exit status of a part that a restart does not help: EX_CONFIG of sysexits.h
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """What to run and how to treat it.
 
-    ``ready`` is asked again and again until it says yes; ``prepare`` runs before each start and may take its
-    time. A part that is not ``required`` may fail to start without the others being stopped.
+    ``ready`` is asked again and again until it says yes; with a StackError it asks for a new start.
+    ``prepare`` runs before each start and may take its time; its StackError says that there can be none.
+    A part that is not ``required`` may fail to start without the others being stopped.
     """
 
     name: str

@@ -19,7 +19,6 @@ PYTHON = [sys.executable, "-P"]  # -P: a folder that happens to be current shado
 LOOPBACK = ["127.0.0.1", "localhost", "::1"]
 NOWHERE_ELSE = dict.fromkeys(  # Streamlit would ask a service for the machine's public address
     ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
-TWO_WEEKS = str(14 * 24 * 3600)
 
 
 def wanted_ports(settings: Settings, dashboard: bool) -> list[Port]:
@@ -84,7 +83,7 @@ def dashboard_part(settings: Settings) -> Part | None:
 def shared_environment(settings: Settings) -> dict[str, str]:
     """What every part of ours is told: where things are, and that its own neighbours need no proxy."""
     reached_directly = [os.environ.get("NO_PROXY") or os.environ.get("no_proxy") or "", *LOOPBACK]
-    no_proxy = ",".join(filter(None, [*reached_directly, loopback(settings.host)]))
+    no_proxy = ",".join(filter(None, [*reached_directly, loopback(settings.host).strip("[]")]))
     return {
         "ALMANAC_HOME": str(settings.home),
         "DO_NOT_TRACK": "1",
@@ -102,7 +101,7 @@ def prefect_server_environment(settings: Settings, database_url: str) -> dict[st
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
         "PREFECT_SERVER_DEPLOYMENTS_CONCURRENCY_SLOT_WAIT_SECONDS": "5",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
-        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": TWO_WEEKS,
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(settings.keep_runs_days * 24 * 3600),
         "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": "P2D",
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
         "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",

@@ -53,6 +53,7 @@ class Postgres:
         self.password_file = home / "keys" / "postgres"
         self.log = home / "logs" / "postgres.log"
         self.socket = self._socket_folder()
+        self._password_refused = False
 
     def _socket_folder(self) -> Path:
         """Inside the data folder, or where its path is too long for a socket, a private temporary folder."""
@@ -88,7 +89,7 @@ class Postgres:
         secret_file(self.password_file)
         if (self.data / "PG_VERSION").exists():
             self._forget_killed_server()
-            if not password_is_kept:
+            if self._password_refused or not password_is_kept:
                 self._set_password()
         else:
             self._make_cluster()
@@ -109,14 +110,16 @@ class Postgres:
         making.rename(self.data)
 
     def _set_password(self) -> None:
-        """Give a cluster whose password file was lost the new one: its files are ours, so it is."""
+        """Let the file's password be the cluster's: it was lost, or changed by hand. Its files are ours."""
         command = [str(BINARIES / "postgres"), "--single", "-D", str(self.data), "postgres"]
-        statement = f"ALTER ROLE {USER} PASSWORD '{secret_file(self.password_file)}'\n"
+        password = secret_file(self.password_file).replace("'", "''")
+        statement = f"ALTER ROLE {USER} PASSWORD '{password}'\n"
         done = subprocess.run(leashed(command, as_owner=True), input=statement, capture_output=True,
                               text=True)
         if done.returncode != 0:
             self.password_file.unlink()  # the next start tries again
             raise StackError(f"the lost {self.password_file} could not be replaced: {done.stderr.strip()}")
+        self._password_refused = False
 
     def _forget_killed_server(self) -> None:
         """Remove the lock files of a server that was killed, when its last process has gone.
@@ -144,11 +147,14 @@ class Postgres:
         return found
 
     def answers(self) -> bool:
-        """Whether the server takes connections."""
+        """Whether the server takes connections. Raises StackError when another start mends its no."""
         try:
             psycopg.connect(self._dsn("postgres"), connect_timeout=2).close()
-        except psycopg.OperationalError:
-            return False
+        except psycopg.OperationalError as error:
+            if "password authentication failed" not in str(error):  # the cluster's locale is C
+                return False
+            self._password_refused = True
+            raise StackError(f"its password is not the one in {self.password_file}") from error
         return True
 
     def wait(self, process: "subprocess.Popen[bytes]", seconds: float = 60) -> None:

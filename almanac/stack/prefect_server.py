@@ -10,15 +10,14 @@ server only: they would load the settings of an analytics service even where ana
 import uvicorn
 from prefect.server.api.server import create_app
 
-from almanac.settings import loopback, settings
+from almanac.settings import settings
 from almanac.stack.own_names import OwnNamesOnly
 
 
 def main() -> None:
     chosen = settings()
-    hosts = [*chosen.hosts, loopback(chosen.host), "127.0.0.1"]
     uvicorn.run(
-        OwnNamesOnly(create_app(final=True), hosts), host=chosen.host, port=chosen.prefect_port,
+        OwnNamesOnly(create_app(final=True), chosen.names), host=chosen.host, port=chosen.prefect_port,
         log_level="warning", access_log=False, timeout_graceful_shutdown=5,
     )
 

@@ -7,11 +7,14 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
+from ipaddress import ip_address
 from pathlib import Path
 
 from almanac.stack.errors import StackError
 
 NEEDED_BYTES = 300_000_000  # a fresh cluster, its first write-ahead log, and the first pages
+MADE_HERE = ("run", "logs", "keys")
+MADE_LATER = ("postgres", "prefect", "index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,35 @@ def make_home(home: Path, needed: int = NEEDED_BYTES) -> None:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if home.stat().st_mode & 0o077:
             home.chmod(0o700)
-        for name in ("run", "logs", "keys"):
+        for folder in (home / name for name in (*MADE_HERE, *MADE_LATER)):
+            if folder.exists() and not folder.is_dir():
+                raise StackError(f"{folder} is a file where Almanac keeps a folder: move it away")
+        for name in MADE_HERE:
             (home / name).mkdir(mode=0o700, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
             pass
     except OSError as error:
         raise StackError(f"the data folder {home} cannot be written ({error.strerror}): "
                          "set ALMANAC_HOME to a folder of your own") from error
+
+
+def secrets(home: Path) -> list[Path]:
+    """The files of the data folder that are their owner's alone, as far as they are there."""
+    return [file for file in (home / "token", *(home / "keys").glob("*")) if file.is_file()]
+
+
+def close_secrets(home: Path) -> list[Path]:
+    """Let nobody but their owner read the secrets; those that others could read."""
+    opened = [file for file in secrets(home) if file.stat().st_mode & 0o077]
+    for file in opened:
+        file.chmod(0o600)
+    return opened
+
+
+def reached_by_others(host: str) -> bool:
+    """Whether a service that binds to ``host``, an address of this machine, can be reached from another."""
+    address = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][4]
+    return not ip_address(address[0]).is_loopback
 
 
 def check_ports(host: str, ports: Iterable[Port]) -> None:

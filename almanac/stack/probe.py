@@ -1,7 +1,7 @@
 """Asks our own services on this machine how they are; never through a proxy."""
 
 import json
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,7 +11,8 @@ SECONDS = 2.0
 def get(url: str, seconds: float = SECONDS) -> tuple[int, bytes] | None:
     """Status and body of ``url``; None when nothing answers in time."""
     parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
+    protocol = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = protocol(parts.hostname or "", parts.port, timeout=seconds)
     try:
         connection.request("GET", parts.path or "/")
         response = connection.getresponse()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from almanac.settings import Settings, secret_file
-from almanac.stack.database import ensure_prefect, migrate
+from almanac.settings import Settings, printable, secret_file
+from almanac.stack.database import connect, ensure_prefect, migrate
 from almanac.stack.down import stop_leftovers
 from almanac.stack.errors import StackError
 from almanac.stack.keeper import Say
@@ -23,7 +23,8 @@ from almanac.stack.parts import (
     wanted_ports,
 )
 from almanac.stack.postgres import Postgres
-from almanac.stack.preflight import check_ports, make_home
+from almanac.stack.preflight import check_ports, close_secrets, make_home, reached_by_others
+from almanac.stack.probe import answers
 from almanac.stack.state import single_instance
 from almanac.stack.supervisor import Supervisor
 
@@ -45,6 +46,10 @@ def up(settings: Settings, dashboard: bool, show: Say, ready: Callable[[], None]
             say(f"stopped {left} processes that an earlier Almanac had left behind")
         check_ports(settings.host, wanted_ports(settings, dashboard))
         secret_file(settings.home / "token")
+        for file in close_secrets(settings.home):
+            say(f"others could read {file}: now its owner alone can (mode 0600)")
+        if warning := openness(settings, dashboard):
+            say(warning)
         asyncio.run(supervise(settings, dashboard, say, ready))
 
 
@@ -58,6 +63,15 @@ def speaker(log: Path, show: Say) -> Say:
             file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {line}\n".encode())
 
     return say
+
+
+def openness(settings: Settings, dashboard: bool) -> str | None:
+    """What others may do who reach this machine; None when nobody does, or all of it asks for a token."""
+    pages = ["the dashboard"] * dashboard + ["the Prefect UI"] * (settings.prefect_url is None)
+    if not (pages and reached_by_others(settings.host)):
+        return None
+    return (f"ALMANAC_HOST is {settings.host}: whoever reaches this machine can use {' and '.join(pages)} "
+            "without a token")
 
 
 async def supervise(settings: Settings, dashboard: bool, say: Say, ready: Callable[[], None]) -> None:
@@ -102,6 +116,8 @@ async def live(
 
 async def start(supervisor: Supervisor, settings: Settings, dashboard: bool, say: Say) -> None:
     """PostgreSQL and the schema first, then the others side by side."""
+    if settings.prefect_url:
+        await wait_for_prefect(settings.prefect_url, say)
     url = await start_database(supervisor, settings)
     others = []
     if settings.prefect_url is None:
@@ -118,10 +134,26 @@ async def start(supervisor: Supervisor, settings: Settings, dashboard: bool, say
     await supervisor.start(*others)
 
 
+async def wait_for_prefect(url: str, say: Say, quiet: float = 3.0, patience: float = 60.0) -> None:
+    """Return when the server that ALMANAC_PREFECT_URL names answers. Raises StackError when it does not."""
+    began, told = time.monotonic(), False
+    trouble = f"the Prefect server of ALMANAC_PREFECT_URL ({printable(url)}) does not answer"
+    while not await asyncio.to_thread(answers, f"{url}/health"):
+        waited = time.monotonic() - began
+        if waited > patience:
+            raise StackError(f"{trouble}: correct the setting, or leave it out to have one started here")
+        if waited > quiet and not told:
+            told = True
+            say(f"{trouble}: trying for {patience:g} s")
+        await asyncio.sleep(0.5)
+
+
 async def start_database(supervisor: Supervisor, settings: Settings) -> str:
     """The URL of our database; embedded PostgreSQL is started unless the settings name a server."""
     if settings.database_url:
-        return settings.database_url.get_secret_value()
+        url = settings.database_url.get_secret_value()
+        (await asyncio.to_thread(connect, url)).close()
+        return url
     server = Postgres(settings.home)
     await supervisor.start(postgres_part(settings, server))
     await asyncio.to_thread(server.ensure_database, "almanac")

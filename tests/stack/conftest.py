@@ -15,11 +15,12 @@ from almanac.stack.postgres import leashed
 from almanac.stack.state import PartState
 from almanac.stack.supervisor import Supervisor
 
-QUICK = Rhythm(look=0.01, first_wait=0.02, longest_wait=0.05, healthy=60, tries=3)
+QUICK = Rhythm(look=0.01, first_wait=0.02, longest_wait=0.05, healthy=60, tries=3, quiet=0.2)
 
 PROGRAMS = {
     "steady": "open(ready, 'w').close(); time.sleep(60)",
     "crashing": "print('nothing works today'); sys.exit(3)",
+    "hopeless": "print('no such index'); sys.exit(78)",
     "crashing once": "first = not os.path.exists(ready); open(ready, 'w').close(); first or time.sleep(60)",
     "stubborn": "signal.signal(signal.SIGTERM, signal.SIG_IGN); open(ready, 'w').close(); time.sleep(60)",
     "parent": "child = os.fork(); child and open(ready, 'w').write(str(child)); time.sleep(60)",

@@ -57,24 +57,35 @@ def test_a_database_that_does_not_answer_is_found_and_its_password_is_not_told(t
 
 
 @pytest.mark.parametrize(
-    ("allowed", "fine", "words"),
+    ("allowed", "words"),
     [
-        ("", None, "public addresses only (ALMANAC_ALLOWED_NETWORKS is empty)"),
-        ("10.0.0.0/8, wiki.lan:80", None, "besides public addresses: 10.0.0.0/8, wiki.lan:80"),
-        ("everything", False, "'everything' is neither a network such as 10.0.0.0/8 nor a host:port pair: "
-                              "correct ALMANAC_ALLOWED_NETWORKS"),
+        ("", "public addresses only (ALMANAC_ALLOWED_NETWORKS is empty)"),
+        ("10.0.0.0/8, wiki.lan:80", "besides public addresses: 10.0.0.0/8, wiki.lan:80"),
     ],
 )
-def test_allowed_networks_are_shown(tmp_path: Path, allowed: str, fine: bool | None, words: str) -> None:
+def test_allowed_networks_are_shown(tmp_path: Path, allowed: str, words: str) -> None:
     [finding] = found(tmp_path, "allowed networks", allowed_networks=allowed)
-    assert (finding.fine, finding.words) == (fine, words)
+    assert (finding.fine, finding.words) == (None, words)
 
 
-def test_a_machine_without_a_browser_is_not_sick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("wanted", "there", "root", "fine", "words"), [
+    ("auto", True, False, True, "chromium"),
+    ("auto", True, True, None, "chromium, without its own sandbox since this is root: run Almanac as another user"),
+    ("auto", False, False, None, "no Chromium here: pages that have no text without one wait in the state needs_"),
+    ("off", True, False, None, "off (ALMANAC_BROWSER): pages that have no text without one wait in the state"),
+    ("ws://browser:3000/", False, True, True, "ws://browser:3000/"),
+])
+def test_the_browser_is_said_to_be_there_or_what_its_absence_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, there: bool, root: bool, fine: bool | None,
+    words: str,
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    [finding] = found(tmp_path, "browser")
-    assert finding.fine is None
-    assert "needs_browser" in finding.words
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000)
+    if there:
+        (tmp_path / "chromium").touch(0o755)
+    [finding] = found(tmp_path, "browser", browser=wanted)
+    assert finding.fine is fine
+    assert words in finding.words
 
 
 def test_a_missing_model_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from almanac.stack.logs import last_words, open_log, rotate
 
+AT = "2026-11-30 20:54:38,123"
+
 
 @pytest.mark.parametrize(
     ("written", "since", "words"),
@@ -16,6 +18,12 @@ from almanac.stack.logs import last_words, open_log, rotate
         ("cut meanwhile\n", 5000, "cut meanwhile"),
         ("no connection to postgresql://me:s3cret@/db\n", 0, "no connection to postgresql://me:***@/db"),
         ("\xff\xfe\n", 0, "ÿþ"),
+        (f"{AT} CRITICAL almanac.library: no index\n{AT} INFO almanac.library: stopped\n", 0, "no index"),
+        (f"{AT} ERROR uvicorn.error: the port is in use\n{AT} INFO it: stopped\n", 0, "the port is in use"),
+        (f"{AT} INFO it: stopped\n", 0, "stopped"),
+        (f"{AT} ERROR it: failed\nTraceback…\nKeyError: 'a'\n", 0, "KeyError: 'a'"),
+        ("2026-11-30 20:54:38 UTC [7] FATAL:  no space\n2026-11-30 20:54:38 UTC [7] LOG:  is shut down\n", 0,
+         "2026-11-30 20:54:38 UTC [7] FATAL:  no space"),
         ("", 0, ""),
     ],
 )

@@ -7,8 +7,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from almanac.settings import Settings
 from almanac.stack.errors import StackError
+from almanac.stack.parts import postgres_part
 from almanac.stack.postgres import Postgres, stop
+from almanac.stack.supervisor import Supervisor
 
 pytestmark = pytest.mark.database
 
@@ -69,6 +72,26 @@ def test_a_password_file_that_was_lost_is_replaced_and_nothing_else_is(cluster: 
     stop(process)
 
 
+@pytest.mark.parametrize("content", ["changed by hand", "it's \\ odd", "", "\0", "two\nlines"])
+async def test_a_password_file_that_was_changed_is_made_true_by_one_more_start(
+    tmp_path: Path, cluster: Postgres, content: str
+) -> None:
+    process = cluster.start()
+    rows(cluster, "CREATE TABLE IF NOT EXISTS held AS SELECT 7 AS answer")
+    stop(process)
+    cluster.password_file.write_text(content)
+    said: list[str] = []
+    (tmp_path / "run").mkdir()
+    supervisor = Supervisor(tmp_path, said.append)
+    try:
+        await supervisor.start(postgres_part(Settings(home=cluster.data.parent), cluster))
+        assert rows(cluster, "SELECT answer FROM held") == [(7,)]
+    finally:
+        await supervisor.stop()
+    assert said[0] == (f"postgres was stopped: its password is not the one in {cluster.password_file}; "
+                       "starting it again in 0.5 s")
+
+
 def test_it_listens_on_a_private_socket_and_on_no_port(cluster: Postgres) -> None:
     process = cluster.start()
     try:
@@ -87,11 +110,12 @@ def test_it_has_what_prefect_needs_of_it(cluster: Postgres) -> None:
         stop(process)
 
 
-def test_a_cluster_that_cannot_be_made_leaves_no_half_and_says_why(tmp_path: Path) -> None:
+def test_a_cluster_that_cannot_be_made_leaves_no_half_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = Postgres(tmp_path)
-    server.password_file.parent.mkdir()
-    server.password_file.write_text("")  # initdb refuses an empty one
-    with pytest.raises(StackError, match=r"could not be set up in .+: initdb: error: .+empty"):
+    monkeypatch.setattr("almanac.stack.postgres.USER", "pg_almanac")  # a name that initdb refuses
+    with pytest.raises(StackError, match=r"could not be set up in .+: initdb: error: .+pg_almanac"):
         server.prepare()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("postgres")]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from almanac.stack.errors import StackError
-from almanac.stack.preflight import Port, check_ports, make_home
+from almanac.stack.preflight import Port, check_ports, close_secrets, make_home, reached_by_others
 
 
 @pytest.fixture
@@ -35,6 +35,31 @@ def test_a_data_folder_that_others_could_read_is_closed_to_them(tmp_path: Path) 
     tmp_path.chmod(0o755)
     make_home(tmp_path)
     assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["run", "logs", "keys", "postgres", "index", "prefect"])
+def test_a_file_in_the_place_of_a_folder_of_ours_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("")
+    with pytest.raises(StackError, match=f"{name} is a file where Almanac keeps a folder: move it away"):
+        make_home(tmp_path)
+
+
+def test_secrets_that_others_could_read_are_closed_to_them_and_named(tmp_path: Path) -> None:
+    make_home(tmp_path)
+    token, key, closed = tmp_path / "token", tmp_path / "keys" / "postgres", tmp_path / "keys" / "other"
+    for file, mode in ((token, 0o644), (key, 0o640), (closed, 0o600)):
+        file.write_text("secret")
+        file.chmod(mode)
+    assert close_secrets(tmp_path) == [token, key]
+    assert {file.stat().st_mode & 0o777 for file in (token, key, closed)} == {0o600}
+    assert close_secrets(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "reached"), [("127.0.0.1", False), ("localhost", False), ("127.0.0.9", False), ("0.0.0.0", True)]
+)
+def test_it_is_known_whether_other_machines_reach_a_host(host: str, reached: bool) -> None:
+    assert reached_by_others(host) == reached
 
 
 @pytest.mark.parametrize("below", ["", "home", "a/b/home"])

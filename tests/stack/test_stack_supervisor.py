@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,62 @@ async def test_a_required_part_that_cannot_start_is_an_error_with_its_last_words
     with pytest.raises(StackError) as raised:
         await supervisor.start(one, part("two", "steady"))
     assert str(raised.value) == f"one ended (exit status 3: nothing works today) (see {one.log})"
+
+
+async def test_a_required_part_that_says_it_cannot_go_on_is_started_once(
+    supervisor: Watched, part: MakePart
+) -> None:
+    with pytest.raises(StackError, match=r"one ended \(exit status 78: no such index\)"):
+        await supervisor.start(part("one", "hopeless"), part("two", "steady"))
+    assert supervisor.part("one").restarts == 0
+
+
+async def test_a_part_that_ran_before_is_started_again_even_if_it_says_that_it_cannot_go_on(
+    supervisor: Watched, part: MakePart
+) -> None:
+    hopeless = part("one", "hopeless", ready=lambda: True)
+    await supervisor.start(hopeless)
+    await until(lambda: supervisor.part("one").restarts >= 4)
+    assert not supervisor.broken.done()
+
+
+async def test_what_cannot_be_prepared_for_good_is_not_tried_again(
+    supervisor: Watched, part: MakePart
+) -> None:
+    def prepare() -> None:
+        raise StackError("there can be no cluster here")
+
+    with pytest.raises(StackError, match="one could not be started: there can be no cluster here"):
+        await supervisor.start(part("one", "steady", prepare=prepare))
+    assert supervisor.part("one").restarts == 0
+
+
+async def test_a_part_that_runs_but_needs_another_start_gets_it_and_that_is_said(
+    supervisor: Watched, part: MakePart
+) -> None:
+    one = part("one", "steady")
+    mended: list[bool] = []
+
+    def ready() -> bool:
+        if not mended:
+            mended.append(True)
+            raise StackError("its password is another")
+        return one.ready()
+
+    await supervisor.start(replace(one, ready=ready))
+    assert "one was stopped: its password is another; starting it again in 0.02 s" in supervisor.said
+    assert supervisor.part("one").restarts == 1
+
+
+async def test_a_part_that_keeps_everybody_waiting_is_said_once(
+    supervisor: Watched, part: MakePart
+) -> None:
+    one = part("one", "silent", patience=0.6)
+    with pytest.raises(StackError):
+        await supervisor.start(one)
+    lines = [line for line in supervisor.said if "not ready after 0 s, and has up to 0.6 s" in line]
+    assert len(lines) == 3, "once for each start"
+    assert str(one.log) in lines[0]
 
 
 async def test_a_command_that_is_not_there_is_an_error_that_names_it(

@@ -8,7 +8,8 @@ import pytest
 
 from almanac.cli import welcome
 from almanac.cli.failures import Failed
-from almanac.client import ApiProblem
+from almanac.cli.screen import screen
+from almanac.client import ApiProblem, Starting
 from almanac.settings import Settings
 from models.addresses import check_address
 
@@ -23,9 +24,16 @@ EXCERPT = {"label": "K1", "text": TEXT, "citation": CITATION, "score": {"total":
 class Library:
     """Answers as the API does; ``offline`` adds no source."""
 
-    def __init__(self, sources: list[Any], offline: bool = False, excerpts: int = 1) -> None:
-        self._sources, self.offline, self.excerpts = sources, offline, excerpts
+    def __init__(self, sources: list[Any], offline: bool = False, excerpts: int = 1, used: int = 0) -> None:
+        self._sources, self.offline, self.excerpts, self.used = sources, offline, excerpts, used
         self.added: list[str] = []
+        self.starting: list[dict[str, str] | None] = []  # what /health says first; None: nobody answers yet
+
+    def health(self) -> Any:
+        said = self.starting.pop(0) if self.starting else {"status": "ok"}
+        if said is None:
+            raise Starting
+        return said
 
     def sources(self) -> list[Any]:
         return self._sources
@@ -35,14 +43,18 @@ class Library:
             raise ApiProblem("Not reached", UNREACHABLE, "unreachable", 502)
         self.added.append(url)
 
+    def system(self) -> Any:
+        return {"limits": {"articles_per_hour": {"limit": 60, "used": self.used}}}
+
     def retrieve(self, question: str, k: int) -> Any:
-        return {"excerpts": [EXCERPT] * self.excerpts}
+        return {"excerpts": [EXCERPT] * self.excerpts, "nothing": "The library is empty."}
 
 
 @pytest.fixture
 def greeted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def greet(library: Library, **changes: Any) -> str:
         monkeypatch.setattr(welcome, "connect", lambda: library)
+        monkeypatch.setattr(screen, "json", False)
         welcome.greet(Settings(**changes))
         return capsys.readouterr().out
 
@@ -80,6 +92,20 @@ def test_a_library_that_has_sources_or_whose_owner_wants_none_gets_none(greeted:
 def test_a_library_that_does_not_even_answer_about_itself_is_a_failure(greeted: Any) -> None:
     with pytest.raises(Failed, match="own documentation"):
         greeted(Library([DOCUMENTATION], excerpts=0))
+
+
+def test_a_start_that_is_under_way_is_waited_for(greeted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(welcome, "SECONDS_BETWEEN_LOOKS", 0.01)
+    library = Library([DOCUMENTATION, OWN])
+    library.starting = [None, {"status": "starting"}]
+    assert TEXT in greeted(library)
+    assert library.starting == []
+
+
+def test_documentation_that_waits_for_the_limit_of_the_hour_is_no_failure(greeted: Any) -> None:
+    told = greeted(Library([DOCUMENTATION, OWN], excerpts=0, used=60))
+    assert "Nothing relevant. The library is empty." in told
+    assert "http://127.0.0.1:8421" in told
 
 
 def test_the_starter_sources_are_a_few_addresses_that_may_be_added() -> None:

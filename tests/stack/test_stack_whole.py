@@ -159,6 +159,19 @@ def test_a_stop_while_starting_leaves_nothing_and_is_no_success(stack: Stack) ->
     assert stack.left() == []
 
 
+def test_ctrl_c_while_the_caller_waits_leaves_nothing_and_is_one_line(stack: Stack) -> None:
+    assert stack.run("down").returncode == 0
+    with subprocess.Popen([sys.executable, "-c", COMMAND, "up", "--detach"], env=stack.environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as starting:
+        assert starting.stdout
+        assert "postgres: ready" in starting.stdout.readline()
+        os.killpg(starting.pid, signal.SIGINT)
+        _, err = starting.communicate(timeout=60)
+    assert starting.returncode == 130
+    assert err == "almanac: Almanac was told to stop before everything was ready\n"
+    assert stack.left() == []
+
+
 def test_down_leaves_nothing_and_says_so(stack: Stack) -> None:
     assert stack.run("up", "--detach", "--no-dashboard").returncode == 0
     assert [part["name"] for part in stack.status()["parts"]] == ["postgres", "prefect", "library"]
