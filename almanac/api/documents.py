@@ -14,6 +14,7 @@ from almanac.api.words import Address, Body, Name
 from models.states import DocumentState
 from tasks import curate, reports
 from tasks.discover.add import add_single
+from tasks.index import follow
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
@@ -31,11 +32,23 @@ def list_documents(
     by: By, context: InContext, state: DocumentState | None = None, source: UUID | None = None,
     q: Name | None = None, limit: Limit = 100, after: Name | None = None,
 ) -> dict[str, Any]:
-    """One page, newest first; ``next`` is the ``after`` of the page behind it."""
+    """One page, newest first; ``next`` is the ``after`` of the page behind it.
+
+    ``held`` tells of each why a limit holds it back from the index, and until when.
+    """
     try:
-        return reports.documents(context.library.db, by.scopes, state, source, q, limit, after)
+        page = reports.documents(context.library.db, by.scopes, state, source, q, limit, after)
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
+    return page | {"documents": with_holds(page["documents"], context)}
+
+
+def with_holds(documents: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
+    chosen, ids = context.settings, [UUID(document["id"]) for document in documents]
+    holds = follow.holds(
+        context.library.db, ids, chosen.articles_per_hour, chosen.articles_per_day, datetime.now(UTC))
+    told = {identity: hold.to_json() for identity, hold in holds.items()}
+    return [document | {"held": told.get(UUID(document["id"]))} for document in documents]
 
 
 @router.post("", status_code=202)
@@ -56,7 +69,7 @@ def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     document = reports.document(context.library.db, document_id, by.scopes)
     if document is None:
         raise not_found("document")
-    return document
+    return with_holds([document], context)[0]
 
 
 @router.get("/{document_id}")
@@ -83,9 +96,11 @@ async def retry(document_id: UUID, by: By, context: InContext) -> dict[str, Any]
 
 
 @router.delete("/{document_id}")
-def remove(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    """Take it out of the answers at once; its source does not bring it back."""
-    removed = curate.remove_document(context.library.db, document_id, by.scopes, datetime.now(UTC))
+async def remove(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Take it out of the answers at once, and out of the index; its source does not bring it back."""
+    db = context.library.db
+    removed = await run_in_threadpool(curate.remove_document, db, document_id, by.scopes, datetime.now(UTC))
     if removed is None:
         raise not_found("document")
+    await start_if_possible(context.runs, "index", {})
     return removed.to_json()

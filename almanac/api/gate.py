@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from almanac.api.docs import NOTHING
 from almanac.api.problems import Problem, problem_response
 
 LARGEST_BODY = 1_000_000
@@ -50,13 +51,14 @@ class Gate:
 
 
 def guarded(send: Send) -> Send:
-    """``send`` with the headers of every answer: what is said is not kept by browsers nor guessed at."""
+    """``send`` with the headers of every answer: browsers neither keep it nor guess at it nor run it."""
 
     async def send_some(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers["X-Content-Type-Options"] = "nosniff"
             headers["Cache-Control"] = "no-store"
+            headers.setdefault("Content-Security-Policy", NOTHING)
         await send(message)
 
     return send_some

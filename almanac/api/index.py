@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from almanac.api.context import ByLibrarian, InContext
+from almanac.api.runs import needed
 from tasks.index import follow
 
 router = APIRouter(prefix="/v1/index", tags=["index"])
@@ -16,7 +17,8 @@ def verify(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     return follow.verify(context.library.db, context.library.index).to_json()
 
 
-@router.post("/rebuild")
-def rebuild(by: ByLibrarian, context: InContext) -> dict[str, Any]:
-    """Make the index again from the records; answers when that is done."""
-    return follow.rebuild(context.library.db, context.library.index).to_json()
+@router.post("/rebuild", status_code=202)
+async def rebuild(by: ByLibrarian, context: InContext) -> dict[str, Any]:
+    """Start making the index again from the records."""
+    with needed():
+        return {"flow_run_id": await context.runs.start("rebuild", {})}

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path
+from fastapi.responses import JSONResponse
 
 from almanac.api.context import By, InContext
 from almanac.api.problems import Problem, not_found, sentence
@@ -30,7 +31,7 @@ class Asked(Body):
 
 
 @router.post("/retrieve")
-def ask(asked: Asked, by: By, context: InContext) -> dict[str, Any]:
+def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
     """Ranked excerpts with citations; none, with a sentence, when nothing is relevant."""
     library = context.library
     try:
@@ -39,7 +40,7 @@ def ask(asked: Asked, by: By, context: InContext) -> dict[str, Any]:
         raise Problem(422, sentence(str(error))) from error
     minimum = context.settings.min_similarity
     found = retrieve(library.db, library.embedder, library.index, question, datetime.now(UTC), minimum)
-    return found.to_json()
+    return JSONResponse(found.to_json())  # a dict would be checked once more, by another thread
 
 
 @router.get("/citations/{retrieval_id}/{label}")

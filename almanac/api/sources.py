@@ -111,9 +111,11 @@ def resume(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
 
 
 @router.delete("/{source_id}")
-def remove(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    """Take it and its documents out of the answers at once; how much that was."""
-    removed = curate.remove_source(context.library.db, source_id, by.scopes, datetime.now(UTC))
+async def remove(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Take it and its documents out of the answers at once, and out of the index; how much that was."""
+    db = context.library.db
+    removed = await run_in_threadpool(curate.remove_source, db, source_id, by.scopes, datetime.now(UTC))
     if removed is None:
         raise not_found("source")
+    await start_if_possible(context.runs, "index", {})
     return removed.to_json()

@@ -1,33 +1,42 @@
 """How the whole is: for whoever watches it, and for its owner."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request
 
 from almanac import __version__
 from almanac.api.context import ByLibrarian, Context, InContext
 from almanac.api.problems import not_found
 from almanac.api.runs import needed
+from almanac.proof import proof
 from almanac.settings import explained
 from tasks import reports
 from tasks.index import follow
 
 router = APIRouter(tags=["system"])
 
-WELL, STARTING = "ok", "starting"
+WELL, STARTING, TROUBLE = "ok", "starting", "trouble"
 
 
 @router.get("/health")
-async def health(context: InContext) -> dict[str, Any]:
-    """Whether every part is well. Needs no token, and no thread that may be busy."""
-    return health_of(context)
+async def health(
+    request: Request, context: InContext, challenge: Annotated[str | None, Query(max_length=100)] = None
+) -> dict[str, Any]:
+    """Whether every part is well. Needs no token, and no thread that may be busy.
+
+    A ``challenge`` is answered with the ``proof`` that this is the Almanac of the caller's data folder.
+    """
+    told = health_of(context)
+    _, port = request.scope["server"]
+    return told if challenge is None else told | {"proof": proof(context.token, port, challenge)}
 
 
 def health_of(context: Context) -> dict[str, Any]:
     parts = dict(context.parts())
-    status = WELL if set(parts.values()) <= {WELL} else STARTING
+    states = set(parts.values())
+    status = WELL if states <= {WELL} else STARTING if STARTING in states else TROUBLE
     return {"status": status, "parts": parts, "version": __version__}
 
 
@@ -35,13 +44,16 @@ def health_of(context: Context) -> dict[str, Any]:
 def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """The parts, what waits, the limits and how much of them is used, and the settings in force."""
     db, chosen = context.library.db, context.settings
-    hour, day = follow.used(db, datetime.now(UTC))
+    now = datetime.now(UTC)
+    hour, day = follow.used(db, now)
+    hold = follow.current_hold(db, chosen.articles_per_hour, chosen.articles_per_day, now)
     return health_of(context) | {
         "queues": reports.depths(db),
         "limits": {
             "articles_per_hour": {"limit": chosen.articles_per_hour, "used": hour},
             "articles_per_day": {"limit": chosen.articles_per_day, "used": day},
         },
+        "held": hold and hold.to_json(),
         "settings": {row["name"]: row["value"] for row in explained(chosen)},
     }
 

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, Select, Text, Uuid, and_, any_, bindparam, func, select
@@ -23,8 +22,7 @@ FIRST_FETCH = 64
 LAST_FETCH = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A live chunk that the reader may read, with what its ranking needs."""
 
     similarity: float
@@ -40,7 +38,7 @@ class Candidate:
     last_used: datetime | None  # by readers of the same scopes, since the time asked for
 
 
-def find(db: Database, index: Index, vectors: Vectors, wanted: int, minimum: float,
+def find(db: Database, index: Index, vectors: Sequence[Vectors], wanted: int, minimum: float,
          scopes: Sequence[str], used_since: datetime) -> list[Candidate]:
     """The chunks that may answer and are nearest to any of the vectors, at least ``minimum`` alike.
 
@@ -70,9 +68,7 @@ def _choosable(rows: Iterable[Row[Any]]) -> int:
 def _load(db: Database, ids: Set[UUID], scopes: Sequence[str], used_since: datetime) -> Sequence[Row[Any]]:
     if not ids:
         return []
-    values = {"ids": list(ids), "scopes": list(scopes), "used_since": used_since}
-    with db.begin() as session:
-        return session.connection().execute(LIVE_ROWS, values).all()
+    return db.execute(LIVE_ROWS, {"ids": list(ids), "scopes": list(scopes), "used_since": used_since})
 
 
 def _candidate(row: Row[Any], similarity: float) -> Candidate:

@@ -25,28 +25,26 @@ def choose(ranked: Sequence[Ranked], k: int) -> Choice:
 
     Documents with the same text count as one, the best of them. Seconds fill only what firsts leave.
     """
-    firsts: list[Ranked] = []
-    seconds: list[Ranked] = []
-    whys: dict[UUID, str] = {}
+    firsts: list[int] = []  # places
+    seconds: list[int] = []
+    whys: dict[int, str] = {}  # by place
     speaks_for: dict[str, UUID] = {}  # content hash -> the document that answers for it
     texts: set[str] = set()
     taken: Counter[UUID] = Counter()
-    for entry in ranked:
-        candidate = entry.candidate
+    for place, (candidate, _) in enumerate(ranked):
         document = candidate.document_id
         speaker = speaks_for.setdefault(candidate.origin.content_hash, document)
         if speaker != document or candidate.text in texts:
-            whys[candidate.chunk_id] = A_COPY
+            whys[place] = A_COPY
         elif taken[document] == PER_DOCUMENT:
-            whys[candidate.chunk_id] = A_THIRD
+            whys[place] = A_THIRD
         else:
-            (seconds if taken[document] else firsts).append(entry)
+            (seconds if taken[document] else firsts).append(place)
             taken[document] += 1
             texts.add(candidate.text)
-    chosen = {entry.candidate.chunk_id for entry in (firsts + seconds)[:k]}
+    chosen = set((firsts + seconds)[:k])
     beyond = f"beyond the {k} asked for"
     return Choice(
-        [entry for entry in ranked if entry.candidate.chunk_id in chosen],
-        [(entry, whys.get(entry.candidate.chunk_id, beyond)) for entry in ranked
-         if entry.candidate.chunk_id not in chosen],
+        [entry for place, entry in enumerate(ranked) if place in chosen],
+        [(entry, whys.get(place, beyond)) for place, entry in enumerate(ranked) if place not in chosen],
     )

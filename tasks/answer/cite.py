@@ -58,12 +58,10 @@ class Citation:
 
 def cite(db: Database, retrieval_id: UUID, label: str, scopes: Sequence[str]) -> Citation | None:
     """The record behind a label; none where there is none, may not be read, or what it cites is removed."""
-    with db.begin() as session:
-        row = session.execute(
-            RECORD, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)}
-        ).one_or_none()
-    if row is None:
+    rows = db.execute(RECORD, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)})
+    if not rows:
         return None
+    [row] = rows
     return Citation(
         retrieval_id, label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
         row.headings, row.excerpt, row.around, row.around_start, origin(row),

@@ -1,17 +1,15 @@
 """Where an excerpt comes from: the fields of every citation, read from the records and nowhere else."""
 
-from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row
 
 from models.tables import Chunk, Document, DocumentVersion, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """``version.text[start:end]`` is the excerpt, and ``content_hash`` that of the version's whole text."""
 
     title: str
@@ -25,11 +23,10 @@ class Origin:
     end: int
 
     def to_json(self) -> dict[str, Any]:
-        return {field: json_value(getattr(self, field)) for field in FIELDS}
+        return {name: json_value(value) for name, value in self._asdict().items()}
 
 
-FIELDS = tuple(field.name for field in fields(Origin))
-fields_of = attrgetter(*FIELDS)
+fields_of = attrgetter(*Origin._fields)
 
 
 def json_value(value: Any) -> Any:

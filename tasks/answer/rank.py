@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from tasks.answer.candidates import Candidate
 from tasks.answer.freshness import HALF_LIVES, ContentType, age, content_type, freshness
@@ -29,8 +30,8 @@ class Weights:
 
 WEIGHTS = Weights()
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+
+class Ranked(NamedTuple):
     candidate: Candidate
     score: Score
 
@@ -46,16 +47,12 @@ def score(candidate: Candidate, now: datetime, weights: Weights,
           half_lives: Mapping[ContentType, timedelta] = HALF_LIVES) -> Score:
     """Rises with each part but the last; never below 0."""
     half_life = half_lives.get(content_type(candidate.source_kind))
-    parts = {
-        "similarity": min(max(candidate.similarity, 0.0), 1.0),
-        "topic": 0.0,
-        "freshness": freshness(age(dated(candidate), now), half_life),
-        "source": candidate.source_weight,
-        "interest": 0.0,
-    }
+    similarity, topic, interest = min(max(candidate.similarity, 0.0), 1.0), 0.0, 0.0
+    fresh, source = freshness(age(dated(candidate), now), half_life), candidate.source_weight
     off = weights.recently_used * fading(candidate.last_used, now)
-    total = sum(getattr(weights, name) * value for name, value in parts.items()) - off
-    return Score(max(total, 0.0), **parts, recently_used=off)
+    total = (weights.similarity * similarity + weights.topic * topic + weights.freshness * fresh
+             + weights.source * source + weights.interest * interest - off)
+    return Score(max(total, 0.0), similarity, topic, fresh, source, interest, off)
 
 
 def dated(candidate: Candidate) -> datetime:

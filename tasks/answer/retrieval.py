@@ -1,15 +1,14 @@
 """What a retrieval gives back, and its JSON: the shape of ``POST /v1/retrieve``."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from tasks.answer.origin import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """The parts of a score, each 0 to 1, before their weights; ``recently_used`` is what was taken off."""
 
     total: float
@@ -21,7 +20,7 @@ class Score:
     recently_used: float
 
     def to_json(self) -> dict[str, float]:
-        return {name: round(value, 4) for name, value in asdict(self).items()}
+        return {name: round(value, 4) for name, value in self._asdict().items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,7 @@ class Excerpt:
         } | {name: value for name, value in said.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Elapsed:
+class Elapsed(NamedTuple):
     """Milliseconds: ``search`` includes loading the rows, ``total`` also recording what was used."""
 
     embed: float
@@ -68,7 +66,7 @@ class Elapsed:
     total: float
 
     def to_json(self) -> dict[str, float]:
-        return {name: round(value, 2) for name, value in asdict(self).items()}
+        return {name: round(value, 2) for name, value in self._asdict().items()}
 
 
 @dataclass(frozen=True, slots=True)

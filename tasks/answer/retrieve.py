@@ -6,8 +6,6 @@ from itertools import pairwise
 from time import perf_counter
 from uuid import uuid4
 
-import numpy as np
-
 from models.session import Database
 from tasks.answer.candidates import find
 from tasks.answer.choose import Choice, choose
@@ -36,7 +34,7 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     weights = weights.for_recent() if recent else weights
     minimum = minimum if question.min_similarity is None else question.min_similarity
 
-    vectors = np.vstack([embedder.embed_query(text) for text in question.searched])
+    vectors = [embedder.embed_query(text).ravel() for text in question.searched]
     times.append(perf_counter())
     candidates = find(db, index, vectors, question.k, minimum, question.scopes, now - RECENTLY)
     times.append(perf_counter())

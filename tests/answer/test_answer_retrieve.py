@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from models.blocks import digest
 from models.states import ChunkState, DocumentState, SourceKind
@@ -298,3 +298,20 @@ def test_beside_the_index_it_costs_one_statement_and_one_insert(library: Any) ->
     event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     library.ask(ASKED)
     assert said == ["WITH", "INSERT"]
+
+
+def test_what_was_used_is_readable_at_once_but_does_not_wait_for_the_disk(library: Any) -> None:
+    """Nothing but usage may be lost in a crash of PostgreSQL: the next transaction waits again."""
+    library.document(library.source(), ASKED)
+    db = library.db
+    db.execute(text(f"ALTER DATABASE {db.engine.url.database} SET synchronous_commit = on"))
+    db.engine.dispose()
+    db.execute(text("CREATE TABLE noted (waits text)"))
+    db.execute(text("""CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO noted VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"""))
+    db.execute(text("""CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON usage_event
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note()"""))
+    library.ask(ASKED)
+    assert [row.waits for row in db.execute(text("SELECT waits FROM noted"))] == ["off"]
+    assert [row.label for row in recorded(library)] == ["K1"]
+    assert db.execute(text("SHOW synchronous_commit"))[0][0] == "on"

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, cast
@@ -24,7 +25,7 @@ from tasks.chunk import cut
 from tasks.discover import poll
 from tasks.errors import Transient
 from tasks.index import follow
-from tasks.read import read_documents
+from tasks.read import read_document, read_documents
 
 TOKEN = "the-owners-token"
 ARTICLES = {
@@ -67,9 +68,13 @@ class Threads:
         if self.dying:
             return
         it, now = self.library, datetime.now(UTC)
+        if flow == "rebuild":
+            follow.rebuild(it.db, it.index)
+            return
         if flow == "poll":
+            reader = partial(read_document, it.db, it.fetcher, it.parser, it.worker)
             for source in parameters.get("source_ids") or poll.due_sources(it.db, now):
-                asyncio.run(poll.poll_source(it.db, it.fetcher, it.parser, UUID(str(source)), now))
+                asyncio.run(poll.poll_source(it.db, it.fetcher, it.parser, UUID(str(source)), now, reader))
         ids = [UUID(it) for it in parameters.get("document_ids", [])] or None
         asyncio.run(read_documents(it.db, it.fetcher, it.parser, it.worker, 100, datetime.now(UTC), ids))
         hour, day = it.settings.articles_per_hour, it.settings.articles_per_day

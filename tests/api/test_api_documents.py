@@ -1,5 +1,7 @@
 """Documents over HTTP."""
 
+from datetime import UTC, datetime
+
 import httpx
 import pytest
 from household import Household, assert_problem
@@ -90,6 +92,7 @@ async def test_a_removed_document_is_gone_and_not_brought_back(
 ) -> None:
     path = f"/v1/documents/{read['owls']['id']}"
     assert (await api.delete(path)).json()["documents"] == 1
+    assert household.runs.started[-1] == ("index", {})
     assert_problem(await api.get(path), 404, "not_found")
     assert_problem(await api.delete(path), 404, "not_found")
     [source] = (await api.get("/v1/sources")).json()["sources"]
@@ -107,3 +110,16 @@ async def test_a_document_of_another_scope_does_not_exist(
     assert (await api.get("/v1/documents")).json()["documents"] == []
     for method, more in [("GET", ""), ("GET", "/versions"), ("POST", "/retry"), ("DELETE", "")]:
         assert_problem(await api.request(method, path + more), 404, "not_found")
+
+
+async def test_what_a_limit_holds_back_says_so(api: httpx.AsyncClient, household: Household) -> None:
+    household.library.settings.articles_per_hour = 1
+    for page in ("owls", "lighthouse"):
+        identity = (await api.post("/v1/documents", json={"url": f"{SITE}/{page}"})).json()["id"]
+        household.runs.join()
+    [held, indexed] = (await api.get("/v1/documents")).json()["documents"]
+    assert (held["id"], held["state"], indexed["held"]) == (identity, "read", None)
+    assert held["held"]["reason"] == "1 of 1 articles this hour are indexed"
+    assert datetime.fromisoformat(held["held"]["until"]) > datetime.now(UTC)
+    assert (await api.get(f"/v1/documents/{identity}")).json()["held"] == held["held"]
+    assert (await api.get("/v1/system")).json()["held"] == held["held"]

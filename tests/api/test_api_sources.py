@@ -84,7 +84,9 @@ async def test_a_source_is_paused_resumed_and_removed(api: httpx.AsyncClient, ho
     identity = await added(api, household)
     assert (await api.post(f"/v1/sources/{identity}/pause")).json()["paused"] is True
     assert (await api.post(f"/v1/sources/{identity}/resume")).json()["paused"] is False
-    assert (await api.delete(f"/v1/sources/{identity}")).json() == {"documents": 3, "chunks": 2}
+    removed = (await api.delete(f"/v1/sources/{identity}")).json()
+    assert removed == {"documents": 3, "chunks": 2, "comes_back": False}
+    assert household.runs.started[-1] == ("index", {})
     assert (await api.get("/v1/sources")).json() == {"sources": []}
     assert_problem(await api.delete(f"/v1/sources/{identity}"), 404, "not_found")
     found = await api.post("/v1/retrieve", json={"query": "how many barn owls were counted"})

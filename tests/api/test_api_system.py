@@ -2,10 +2,11 @@
 
 import httpx
 import pytest
-from household import WELL, Household
+from household import TOKEN, WELL, Household
 from small_library import FEED
 
 from almanac import __version__
+from almanac.proof import proof
 
 pytestmark = pytest.mark.database
 
@@ -15,6 +16,10 @@ async def test_health_is_ok_when_every_part_is(api: httpx.AsyncClient, household
     household.parts["model"] = "starting"
     answer = await api.get("/health")
     assert (answer.status_code, answer.json()["status"]) == (200, "starting")
+    household.parts |= {"model": "ok", "index": "the index could not be written: the disk is full"}
+    answer = await api.get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (200, "trouble")
+    assert answer.json()["parts"]["index"] == "the index could not be written: the disk is full"
 
 
 async def test_the_system_tells_what_waits_and_how_much_of_the_limits_is_used(
@@ -32,10 +37,10 @@ async def test_the_system_tells_what_waits_and_how_much_of_the_limits_is_used(
 async def test_the_settings_in_force_hold_no_secret(api: httpx.AsyncClient, household: Household) -> None:
     secret = "postgresql+psycopg://almanac:hunter2@db/almanac"
     household.library.settings = type(household.library.settings)(
-        database_url=secret, qdrant_url="http://almanac:hunter2@qdrant:6333")
+        database_url=secret, prefect_url="http://almanac:hunter2@prefect:4200/api")
     answer = await api.get("/v1/system")
     assert "hunter2" not in answer.text
-    assert answer.json()["settings"]["ALMANAC_QDRANT_URL"] == "http://********@qdrant:6333"
+    assert answer.json()["settings"]["ALMANAC_PREFECT_URL"] == "http://********@prefect:4200/api"
     assert answer.json()["settings"]["ALMANAC_API_PORT"] == 8420
 
 
@@ -56,5 +61,21 @@ async def test_the_index_is_verified_and_made_again(api: httpx.AsyncClient, hous
     assert (sound["missing"], sound["orphans"]) == (0, 0)
     vault.entries.pop(next(iter(held)))
     assert (await api.post("/v1/index/verify")).json()["missing"] == 1
-    assert (await api.post("/v1/index/rebuild")).status_code == 200
+    started = await api.post("/v1/index/rebuild")
+    assert started.status_code == 202
+    household.runs.join()
+    run = (await api.get(f"/v1/runs/{started.json()['flow_run_id']}")).json()
+    assert (household.runs.started[-1], run["state"]) == (("rebuild", {}), "completed")
     assert set(vault.entries) == held
+
+
+async def test_health_proves_that_it_holds_the_token_of_its_data_folder(api: httpx.AsyncClient) -> None:
+    shy = {"Authorization": ""}
+    first, second = [
+        (await api.get("/health", headers=shy, params={"challenge": challenge})).json()["proof"]
+        for challenge in ("first", "second")
+    ]
+    assert (first, second) == (proof(TOKEN, None, "first"), proof(TOKEN, None, "second"))
+    assert first not in {second, proof("another", None, "first"), proof(TOKEN, 8420, "first")}
+    assert "proof" not in (await api.get("/health", headers=shy)).json()
+    assert (await api.get("/health", params={"challenge": "x" * 101})).status_code == 422
