@@ -113,9 +113,11 @@ class SmallLibrary:
     """What ``almanac.wiring.Library`` gives, over ``articles`` that a source offers."""
 
     worker = "small"
+    renderer = None
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
         self.db = db
+        self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
+from prefect.client.schemas.sorting import ArtifactSort
 from small_library import SITE, SmallLibrary
 from sqlalchemy import select
 from workbench import Worker, until
@@ -80,7 +81,8 @@ async def test_what_became_of_each_document_is_a_table_of_the_run(
     assert await settled(library, {"indexed": 2, "rejected": 1})
     async with get_client() as client:
         [table, *_] = await client.read_artifacts(
-            artifact_filter=ArtifactFilter.model_validate({"key": {"any_": ["read"]}}), limit=1)
+            artifact_filter=ArtifactFilter.model_validate({"key": {"any_": ["read"]}}),
+                sort=ArtifactSort.CREATED_DESC, limit=1)
     rows = str(table.data)
     assert f"{SITE}/gone" in rows
     assert "rejected" in rows
@@ -183,3 +185,25 @@ async def test_what_was_removed_leaves_the_index_at_the_next_tick(
     assert curate.remove_source(library.db, source, [LIBRARY_SCOPE], steps.now())
     await worker.start("poll")
     assert await until(lambda: asyncio.sleep(0, library.index.count() == 0))
+
+
+@pytest.mark.parametrize("flow", ["index", "rebuild"])
+async def test_indexing_and_rebuilding_take_turns(worker: Worker, library: SmallLibrary, flow: str) -> None:
+    with library.db.lock("index") as mine:
+        assert mine
+        run = await worker.start(flow)
+        assert await worker.reaches(run, {"running"}) == "running"
+        await asyncio.sleep(2 * steps.TURN_SECONDS)
+        assert await worker.runs.state(run) == "running"
+    assert await worker.end_of(run) == "completed"
+
+
+async def test_an_index_that_was_lost_is_made_again_by_a_run(worker: Worker, library: SmallLibrary) -> None:
+    library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    held = set(library.index.entries)
+    library.index.entries.clear()
+    for _ in range(2):  # and again, which changes nothing
+        assert await worker.end_of(await worker.start("rebuild")) == "completed"
+        assert set(library.index.entries) == held

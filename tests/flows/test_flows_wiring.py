@@ -52,11 +52,6 @@ def test_a_library_without_a_database_says_what_to_do(home: Path) -> None:
         _ = Library(Settings(home=home)).db
 
 
-def test_a_qdrant_server_is_refused_in_one_sentence(home: Path) -> None:
-    with pytest.raises(ValueError, match="ALMANAC_QDRANT_URL"):
-        _ = Library(Settings(home=home, qdrant_url="http://127.0.0.1:6333")).index
-
-
 def test_closing_a_library_of_which_nothing_was_used_opens_nothing(home: Path) -> None:
     Library(Settings(home=home)).close()
     assert not home.exists()

@@ -13,12 +13,15 @@ from uuid import UUID
 
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 from prefect.client.schemas.objects import FlowRun
-from prefect.states import Cancelling, Scheduled
+from prefect.events import emit_event
+from prefect.states import Cancelling, Pending, Scheduled
 from workbench import PrefectServer, Worker, spec, until
 
-from almanac.worker import POLL_SECONDS
+from almanac.worker import silence
+from almanac.worker.pool import POLL_SECONDS
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
 
@@ -246,3 +249,40 @@ async def test_a_run_that_is_planned_starts_on_time(worker_on: WorkerOn) -> None
     started = (await read(run.id)).start_time
     assert started is not None
     assert 0 <= (started - planned).total_seconds() < 3
+
+
+async def test_a_run_of_another_pool_whose_process_is_silent_is_crashed_and_its_slot_free(
+    worker_on: WorkerOn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = worker_on(spec("quick"))
+    await worker.end_of(await worker.start("quick"))
+    async with get_client() as client:
+        await client.create_work_pool(WorkPoolCreate(name="elsewhere", type="process"))
+        ours = await client.read_deployment_by_name("quick/library")
+        deployment = await client.create_deployment(
+            ours.flow_id, "elsewhere", entrypoint=ours.entrypoint, work_pool_name="elsewhere",
+            concurrency_limit=1)
+        run = await client.create_flow_run_from_deployment(deployment)
+        await client.set_flow_run_state(run.id, Pending())  # a worker took it, and then was killed
+        now = datetime.now(UTC)
+        assert await silence.silent_runs(client, "library", now) == []
+        assert await silence.silent_runs(client, "elsewhere", now + 2 * silence.PATIENCE) == []
+        monkeypatch.setattr(silence, "PATIENCE", timedelta())
+        assert await worker.reaches(run.id, {"crashed"}, seconds=40) == "crashed"
+        limits = await client.read_global_concurrency_limits()
+        assert [limit.active_slots for limit in limits if str(deployment) in limit.name] == [0]
+
+
+async def test_a_run_of_another_pool_that_gives_signs_of_life_goes_on(worker_on: WorkerOn) -> None:
+    worker = worker_on(spec("quick"))
+    run_id = await worker.start("quick")
+    await worker.end_of(run_id)
+    emit_event("prefect.flow-run.heartbeat", resource={"prefect.resource.id": f"prefect.flow-run.{run_id}"})
+    async with get_client() as client:
+        run = await client.read_flow_run(run_id)
+
+        async def heard() -> bool:
+            return await silence.alive(client, run, datetime.now(UTC))
+
+        assert await until(heard)
+        assert not await silence.alive(client, run, datetime.now(UTC) + 2 * silence.PATIENCE)
