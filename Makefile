@@ -7,10 +7,10 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench
+.PHONY: help up down test check bench bench-door bench-extraction bench-orchestration conformance test-kills
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(VENV)/installed ## install and start everything, read the first sources, answer a sample question
 	@$(ALMANAC) status --json 2>/dev/null | grep -q '"running": true' || $(ALMANAC) up --detach
@@ -22,6 +22,9 @@ down: ## stop everything
 test: $(VENV)/installed-for-tests ## install what the tests need and run them all
 	$(BIN)/python -m pytest $(PYTEST)
 
+test-kills: $(VENV)/installed-for-tests ## kill parts of Almanac forty times in the middle of an ingest
+	ALMANAC_KILLS=40 $(BIN)/python -m pytest tests/e2e/test_kills.py $(PYTEST)
+
 check: $(VENV)/installed-for-tests ## lint, types, and which package may import which
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -29,6 +32,18 @@ check: $(VENV)/installed-for-tests ## lint, types, and which package may import 
 
 bench: $(VENV)/installed-for-tests ## measure it beside the bare libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
+
+bench-orchestration: $(VENV)/installed-for-tests ## what Prefect costs; writes benchmarks/ORCHESTRATION.md, takes half an hour
+	$(BIN)/python benchmarks/orchestration.py
+
+bench-door: $(VENV)/installed-for-tests ## the door to the web beside bare httpx, and its memory over 3,000 pages
+	$(BIN)/python benchmarks/door.py
+
+bench-extraction: $(VENV)/installed-for-tests ## the text of the articles in CORPUS=folder beside the bare libraries'
+	$(BIN)/python benchmarks/extraction.py $(CORPUS)
+
+conformance: $(VENV)/installed-for-tests ## hold addresses, URLs and robots.txt to the facts in CORPUS=folder
+	$(BIN)/python benchmarks/conformance.py $(CORPUS)
 
 # The environment is made once, and anew installed into only when pyproject.toml says something else.
 $(VENV)/made:

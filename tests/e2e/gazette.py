@@ -107,6 +107,10 @@ def flood(handler: BaseHTTPRequestHandler) -> None:
 
 SHELL = ('<!doctype html><html><head><title>App</title><script src="/app.js"></script></head><body>'
          '<div id="root"></div><noscript>You need to enable JavaScript to run this app.</noscript></body></html>')
+APP = SHELL.replace('<script src="/app.js"></script>', "").replace("</body>", """<script>
+root.innerHTML = `<article><h1>The lamp that scripts lit</h1>${"<p>The keeper of the lamp at the harbour mouth wrote \
+down each evening when it was lit, and each morning when the sun put it out again.</p>".repeat(3)}</article>`
+</script></body>""")
 SIGN_IN = page("Sign in", '<form action="/login" method="post"><label>Name <input name="user"></label>'
                '<label>Password <input type="password" name="password"></label>'
                '<button>Sign in</button></form><p>Please sign in to continue.</p>')
@@ -131,7 +135,8 @@ PAGES: list[Page] = [
     Page("/gone", Answer(status=410), "rejected", "410"),
     Page("/missing", Answer("not here", 404), "rejected", "404"),
     Page("/private/notes", html(article(4)), "rejected", "robots.txt"),
-    Page("/shell", html(SHELL), "needs_browser", "browser"),
+    Page("/app", html(APP), "indexed"),
+    Page("/shell", html(SHELL), "rejected", "even after its scripts have run"),
     Page("/huge", Answer(flood), "rejected", "large"),
     Page("/slow", Answer(drip), "waiting"),
     Page("/error", Answer("oops", 500), "waiting", "500"),

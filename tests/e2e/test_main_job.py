@@ -153,10 +153,10 @@ def test_a_changed_article_gets_a_version_and_the_old_text_answers_no_more(
 def test_a_page_is_read_again_at_every_poll(almanac: Any, site: Site) -> None:
     board = almanac.json("source", "add", f"{site.url}/board", "--kind", "page")
     asked = site.requests["/board"]
-    almanac.json("source", "poll", board["id"])
+    assert almanac.json("source", "poll", board["id"])["outcome"] == "unchanged"
     assert site.requests["/board"] == asked + 1
     site.publish("/board", article(7, "The council meets on Friday."))
-    almanac.json("source", "poll", board["id"])
+    assert almanac.json("source", "poll", board["id"])["items_changed"] == 1
     [row] = almanac.json("document", "list", "--source", board["id"])["documents"]
     assert len(almanac.json("document", "versions", row["id"])["versions"]) == 2
 

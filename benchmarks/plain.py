@@ -1,0 +1,53 @@
+"""The stage functions called one after the other, without Prefect: ``python plain.py FEED N`` prints seconds and chunks.
+
+It works on the data folder and database of its environment. The time runs from the first request for the feed to
+the last article that answers; importing, and loading the model, are not in it.
+"""
+
+import asyncio
+import sys
+import time
+from datetime import UTC, datetime
+
+from sqlalchemy import func, select
+
+from almanac.settings import settings
+from almanac.wiring import library
+from models.tables import Chunk
+from tasks import read
+from tasks.chunk import cut
+from tasks.discover.add import NewSource, add_source
+from tasks.index import follow
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def ingest(feed: str, articles: int) -> None:
+    """The poll, then batches of reading, then batches of indexing, of the flows' sizes."""
+    one, chosen = library(), settings()
+    asyncio.run(add_source(one.db, one.fetcher, one.parser, NewSource(url=feed, limit=articles), now()))
+    while asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, 50, now(), None,
+                                          chosen.max_attempts)):
+        pass
+    while follow.index_versions(one.db, one.embedder, one.index, cut, 16, chosen.articles_per_hour,
+                                chosen.articles_per_day, now()):
+        pass
+
+
+def main() -> None:
+    one = library()
+    one.db.migrate()
+    feed, articles = sys.argv[1], int(sys.argv[2])
+    ingest(f"{feed.rsplit('/', 2)[0]}/1000/feed.xml", 5)  # the model, the jail
+    started = time.perf_counter()
+    ingest(feed, articles)
+    seconds = time.perf_counter() - started
+    with one.db.begin() as session:
+        print(seconds, session.scalar(select(func.count()).select_from(Chunk)))
+    one.close()
+
+
+if __name__ == "__main__":
+    main()
