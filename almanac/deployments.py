@@ -1,16 +1,28 @@
-"""The deployments of ``prefect.yaml``, registered at start-up so that one command is enough."""
+"""The deployments of ``prefect.yaml``, registered at start-up so that one command is enough.
+
+What the owner changed in the UI stays, also when our file says something new; what they did not change
+follows our file. To tell the two apart, a Prefect variable for each deployment records what we last wrote.
+"""
 
 import importlib
 import json
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import yaml
 from prefect import Flow
 from prefect.client.orchestration import PrefectClient
-from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
+from prefect.client.schemas.actions import (
+    DeploymentScheduleCreate,
+    DeploymentUpdate,
+    VariableCreate,
+    VariableUpdate,
+    WorkPoolCreate,
+)
 from prefect.client.schemas.objects import ConcurrencyOptions
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
@@ -21,6 +33,8 @@ LIBRARY, ASKED = "library", "asked"  # deployments: of what is due, and of what 
 POOL_TYPE = "in-process"
 HERE = Path(__file__).parent
 SPEC_FILES = (HERE / "prefect.yaml", HERE.parent / "prefect.yaml")  # in a wheel, in a checkout
+ABSENT: Any = object()
+WHOLE = {"when", "work_pool"}  # parts of two of these make no sense together
 
 Spec = dict[str, Any]
 
@@ -40,10 +54,7 @@ def read_specs(path: Path | None = None) -> list[Spec]:
 
 
 async def register(client: PrefectClient, specs: Sequence[Spec]) -> int:
-    """Make the pool, and each deployment that is missing or whose spec has changed; how many those were.
-
-    A deployment whose spec is what it was is left alone, with whatever its owner made of it in the UI.
-    """
+    """Make the pool, and each deployment that is missing or whose spec has changed; how many those were."""
     await ensure_pool(client)
     return sum([await register_one(client, spec) for spec in specs])
 
@@ -59,31 +70,23 @@ async def ensure_pool(client: PrefectClient) -> None:
 
 
 async def register_one(client: PrefectClient, spec: Spec) -> bool:
-    """Whether the deployment had to be written. What its owner paused stays paused."""
+    """Whether the deployment had to be written. What was interrupted is done again from where it began."""
     flow = load_flow(spec["entrypoint"])
+    name = f"{flow.name}/{spec['name']}"
     schema = parameter_schema(flow).model_dump_for_openapi()
     version = sha256(json.dumps([spec, schema], sort_keys=True).encode()).hexdigest()[:12]
-    known = await find(client, f"{flow.name}/{spec['name']}")
-    if known and known.version == version:
+    known = await find(client, name)
+    if known and known.version == version and known.work_pool_name:
         return False
-    limit = dict(spec.get("concurrency_limit", {}))
-    await client.create_deployment(
-        flow_id=await client.create_flow_from_name(flow.name),
-        name=spec["name"],
-        version=version,
-        description=spec.get("description"),
-        entrypoint=spec["entrypoint"],
-        parameters=spec.get("parameters"),
-        parameter_openapi_schema=schema,
-        enforce_parameter_schema=True,
-        tags=spec.get("tags"),
-        schedules=schedules(spec, known),
-        paused=known.paused if known else False,
-        work_pool_name=spec["work_pool"]["name"],
-        concurrency_limit=limit.pop("limit", None),
-        concurrency_options=ConcurrencyOptions(**limit) if limit else None,
-        pull_steps=[],
-    )
+    there, written = (choices(known), await recorded(client, name)) if known else ({}, {"written": {}})
+    there = written.get("there", there)  # before an attempt that was interrupted
+    before, ours = written.get("written", switched_on(there)), wanted(spec)
+    await record(client, name, {"written": before, "there": there})
+    deployment = await write(client, flow, spec, schema, ours | merged(before, there, ours))
+    now = choices(await client.read_deployment_by_name(name))
+    after = merged(there, before, now)  # of what the owner changed: still what we wrote
+    await record(client, name, {"written": after})
+    await client.update_deployment(deployment, DeploymentUpdate(version=version))
     return True
 
 
@@ -94,13 +97,107 @@ async def find(client: PrefectClient, name: str) -> DeploymentResponse | None:
         return None
 
 
-def schedules(spec: Spec, known: DeploymentResponse | None) -> list[DeploymentScheduleCreate]:
-    """The spec's schedules; one that its owner has switched off stays off."""
-    off = {schedule.slug for schedule in known.schedules if not schedule.active} if known else set()
-    return [
-        DeploymentScheduleCreate.model_validate({
-            "schedule": {key: value for key, value in entry.items() if key != "slug"},
-            "slug": entry["slug"], "active": entry["slug"] not in off,
-        })
-        for entry in spec.get("schedules", [])
-    ]
+def wanted(spec: Spec) -> Spec:
+    """What our file says of all that an owner can change."""
+    limit = dict(spec.get("concurrency_limit", {}))
+    return {
+        "description": spec.get("description"),
+        "tags": spec.get("tags", []),
+        "paused": False,
+        "parameters": spec.get("parameters", {}),
+        "work_pool": spec["work_pool"],
+        "job_variables": {},
+        "limit": limit.pop("limit", None),
+        "options": limit or None,
+        "schedules": {
+            entry["slug"]: {"active": True, "parameters": {},
+                            "when": {key: value for key, value in entry.items() if key != "slug"}}
+            for entry in spec.get("schedules", [])
+        },
+    }
+
+
+def choices(known: DeploymentResponse) -> Spec:
+    """The same of a deployment as it is; without a pool, nothing was chosen."""
+    limit, options = known.global_concurrency_limit, known.concurrency_options
+    pool = {"work_pool": {"name": known.work_pool_name, "work_queue_name": known.work_queue_name}}
+    return {
+        "description": known.description,
+        "tags": known.tags,
+        "paused": known.paused,
+        "parameters": known.parameters,
+        "job_variables": known.job_variables,
+        "limit": limit.limit if limit else None,
+        "options": options.model_dump(mode="json") if options else None,
+        "schedules": {
+            schedule.slug or str(schedule.id): {
+                "active": schedule.active, "parameters": schedule.parameters,
+                "when": schedule.schedule.model_dump(mode="json")}
+            for schedule in known.schedules
+        },
+    } | (pool if known.work_pool_name else {})
+
+
+def merged(was: Spec, theirs: Spec, ours: Spec) -> Spec:
+    """``ours``, but ``theirs`` wherever that is not what it was; what somebody removed stays removed."""
+    result = {}
+    for key in {**ours, **theirs}:
+        before, there, here = (side.get(key, ABSENT) for side in (was, theirs, ours))
+        if key not in WHOLE and all(isinstance(it, dict) for it in (before, there, here)):
+            result[key] = merged(before, there, here)
+        elif (chosen := here if there == before else there) is not ABSENT:
+            result[key] = chosen
+    return result
+
+
+def switched_on(there: Spec) -> Spec:
+    """What we may have written, where no record says: what is there, but what is off was switched off."""
+    schedules = {slug: it | {"active": True} for slug, it in there.get("schedules", {}).items()}
+    return there | {"paused": False, "schedules": schedules}
+
+
+async def write(
+    client: PrefectClient, flow: Flow[..., Any], spec: Spec, schema: Spec, chosen: Spec
+) -> UUID:
+    """Without a version yet: that says that nothing is left to be done."""
+    pool = chosen["work_pool"]
+    return await client.create_deployment(
+        flow_id=await client.create_flow_from_name(flow.name),
+        name=spec["name"],
+        description=chosen["description"],
+        entrypoint=spec["entrypoint"],
+        parameters=chosen["parameters"],
+        parameter_openapi_schema=schema,
+        enforce_parameter_schema=True,
+        tags=chosen["tags"],
+        schedules=[
+            DeploymentScheduleCreate(
+                schedule=it["when"], active=it["active"], parameters=it["parameters"], slug=slug)
+            for slug, it in chosen["schedules"].items()
+        ],
+        paused=chosen["paused"],
+        work_pool_name=pool["name"],
+        work_queue_name=pool.get("work_queue_name"),
+        job_variables=chosen["job_variables"],
+        concurrency_limit=chosen["limit"],
+        concurrency_options=ConcurrencyOptions(**chosen["options"]) if chosen["options"] else None,
+        pull_steps=[],
+    )
+
+
+async def recorded(client: PrefectClient, name: str) -> Spec:
+    """What the last registration has ``written``, and of one that did not end, what was ``there``."""
+    variable = await client.read_variable_by_name(record_of(name))
+    return variable.value if variable and isinstance(variable.value, dict) else {}
+
+
+async def record(client: PrefectClient, name: str, value: Spec) -> None:
+    try:
+        await client.create_variable(VariableCreate(name=record_of(name), value=value, tags=["almanac"]))
+    except ObjectAlreadyExists:
+        await client.update_variable(VariableUpdate(name=record_of(name), value=value))
+
+
+def record_of(name: str) -> str:
+    """The variable's name."""
+    return "almanac_" + re.sub(r"[^a-z0-9]", "_", name.lower())

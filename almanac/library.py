@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event, Thread
 from uuid import UUID
 
 import uvicorn
 
 from almanac.api.app import create_app
-from almanac.settings import Settings, secret_file, settings
+from almanac.settings import Settings, WrongSettings, secret_file, settings
+from almanac.stack.part import CANNOT_GO_ON
 from almanac.wiring import library, prefect_environment
 from models.tables import LIBRARY_SCOPE
 from tasks import curate, read, reports
@@ -35,7 +37,11 @@ RETRY_SECONDS = 0.2
 
 
 def main() -> None:
-    chosen = settings()
+    try:
+        chosen = settings()
+    except WrongSettings as error:
+        log.critical("%s", error)
+        sys.exit(CANNOT_GO_ON)
     os.environ |= prefect_environment(chosen)
     chosen.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     process = Process(chosen)
@@ -75,6 +81,7 @@ class Process:
 
         self.settings = chosen
         self.library = library()
+        self.library.worker = "library"  # the same after a restart: there is one such process a database
         self.parts = dict.fromkeys(("database", "model", "index", "documentation", "worker"), STARTING)
         self.status = 0
         self._whole, self._stopping = Event(), Event()  # the index is in order; the end has come
@@ -83,7 +90,7 @@ class Process:
     async def run(self) -> int:
         """Serve until SIGTERM or SIGINT, or until a part cannot be had; the exit status."""
         token = secret_file(self.settings.home / "token")
-        app = create_app(self.library, self.worker.runs, token, parts=lambda: dict(self.parts))
+        app = create_app(self.library, self.worker.runs, token, parts=self.tell_parts)
         self.server = Server(uvicorn.Config(
             app, self.settings.host, self.settings.api_port, log_config=None, access_log=False,
             timeout_graceful_shutdown=DRAIN_SECONDS))
@@ -108,6 +115,11 @@ class Process:
         self._stopping.set()
         self._whole.set()
 
+    def tell_parts(self) -> dict[str, str]:
+        """How each part is: starting, ok, or why its last work failed."""
+        return {part: self.library.trouble.get(part, READY) if state == READY else state
+                for part, state in self.parts.items()}
+
     def _stop_worker(self) -> None:
         self._stopping.wait()
         self.worker.stop()
@@ -124,7 +136,7 @@ class Process:
         except Exception as error:
             log.critical("the library cannot go on: %s", (str(error) or type(error).__name__).splitlines()[0])
             log.debug("because of", exc_info=True)
-            self.status = 1
+            self.status = CANNOT_GO_ON
             self.stop()
 
     def _preparations(self, token: str) -> list[tuple[str, Callable[[], object]]]:
@@ -139,6 +151,7 @@ class Process:
 
     def _open_database(self, token: str) -> None:
         curate.ensure_token(self.library.db, token)
+        follow.release(self.library.db, self.library.worker)
         if left := read.release(self.library.db, self.library.worker):
             log.info("%d documents that an earlier process was reading are free again", left)
 
@@ -150,16 +163,16 @@ class Process:
     def _learn_documentation(self) -> None:
         """Read Almanac's own documentation where it changed: a new release may say something else."""
         one, now, chosen = self.library, datetime.now(UTC), self.settings
-        if (source := ensure_documentation(one.db)) is None:  # its owner removed it
-            return
-        asyncio.run(poll_source(one.db, one.fetcher, one.parser, source, now))
+        source = ensure_documentation(one.db)
+        reader = partial(read.read_document, one.db, one.fetcher, one.parser, one.worker)
+        asyncio.run(poll_source(one.db, one.fetcher, one.parser, source, now, reader))
         pages = reports.documents(one.db, [LIBRARY_SCOPE], source_id=source)["documents"]
         changed = [UUID(page["id"]) for page in pages if page["due_at"] is not None]
         if changed:
             asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,
                                             changed))
             follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
-                                  chosen.articles_per_hour, chosen.articles_per_day, now)
+                                  chosen.articles_per_hour, chosen.articles_per_day, now, one.worker)
 
 
 if __name__ == "__main__":

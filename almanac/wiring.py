@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
 from importlib.resources import files
+from os import getpid
+from platform import node
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
@@ -11,8 +13,10 @@ from almanac.settings import Settings, settings
 from models.session import Database
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
-from tasks.ports import Embedder, Fetcher, Index, Parser
+from tasks.ports import Embedder, Fetcher, Index, Parser, Renderer
+from tasks.web import chromium
 from tasks.web.door import Door
+from tasks.web.kept_pauses import KeptPauses
 from tasks.web.policy import Policy
 
 PARSERS = {
@@ -50,7 +54,8 @@ class Library:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.worker = "library"  # whose leases are its own after a restart: one such process a database
+        self.worker = f"{node()}:{getpid()}"  # who holds a lease
+        self.trouble: dict[str, str] = {}  # why the last work of a part failed, by the part's name
         self._closing = ExitStack()
 
     @Once
@@ -68,6 +73,7 @@ class Library:
         door = Door(
             Policy(wanted.allowed_networks), contact=wanted.contact, host_delay=wanted.host_delay,
             in_flight=wanted.fetches_in_flight, timeout=wanted.fetch_timeout, max_bytes=wanted.max_page_bytes,
+            pauses=KeptPauses(self.db),
         )
         self._closing.callback(door.close)
         return Shelf(files("almanac") / "documentation", beyond=door)
@@ -79,6 +85,18 @@ class Library:
         return jail
 
     @Once
+    def renderer(self) -> Renderer | None:
+        """The browser, if one is wanted and there is one."""
+        where = chromium.wanted(self.settings.browser)
+        if where is None:
+            return None
+        from tasks.web.browser import Browser  # brings Playwright, which only reading needs
+
+        browser = Browser(Policy(self.settings.allowed_networks), where, self.settings.contact)
+        self._closing.callback(browser.close)
+        return browser
+
+    @Once
     def embedder(self) -> Embedder:
         from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
 
@@ -86,9 +104,6 @@ class Library:
 
     @Once
     def index(self) -> Index:
-        if self.settings.qdrant_url is not None:
-            raise ValueError("ALMANAC_QDRANT_URL is set, but this release has the index in process only: "
-                             "unset it")
         from tasks.index.edge import EdgeIndex
 
         folder = self.settings.home / "index" / self.embedder.name.replace("/", "-")

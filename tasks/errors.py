@@ -22,6 +22,10 @@ class Transient(StageError):
         self.retry_after = retry_after
 
 
+class Postponed(Transient):
+    """Not tried at all: the other side wants to be left alone, or others are first. Costs no attempt."""
+
+
 class Permanent(StageError):
     """Trying again will not help: gone, refused, too large, of the wrong type."""
 

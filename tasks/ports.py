@@ -1,6 +1,6 @@
 """The outside, in our words. Stages take these as arguments; wiring names the adapters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -53,12 +53,40 @@ class Fetched:
 class Fetcher(Protocol):
     """The one door to the web. Usable from any event loop."""
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
-        """Read ``url``.
+    async def fetch(
+        self, url: str, wanted: Wanted, validators: Validators | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """Read ``url``, with the ``headers`` that its owner set for it (models.headers.check_headers).
 
-        Raises Unsafe (address policy), Transient (network, 5xx, 408, 429, robots unavailable),
-        Permanent (other statuses, robots refusal, size, type), NeedsCredential (401).
+        They go to that host only. Raises Unsafe (address policy), Transient (network, 5xx, 408, 429, robots
+        unavailable), Postponed (not asked at all: a pause, or others in front), Permanent (other statuses,
+        robots refusal, size, type), NeedsCredential (401).
         """
+        ...
+
+
+class Renderer(Protocol):
+    """A browser, for pages that scripts make. Usable from any event loop."""
+
+    async def render(self, url: str) -> Fetched:
+        """The page at ``url`` as HTML after its scripts have run, without validators.
+
+        Raises Unsafe (address policy, also for where its scripts lead), Transient (network, time, the browser
+        itself), Permanent (statuses, size, type, memory), NeedsCredential (401).
+        """
+        ...
+
+
+class PauseStore(Protocol):
+    """Where the pauses that hosts have asked for outlive the process. Thread-safe."""
+
+    def load(self) -> Mapping[str, datetime]:
+        """Each host (with its port, if not the usual one) that is in a pause, and until when."""
+        ...
+
+    def save(self, host: str, until: datetime) -> None:
+        """Keep a pause; a longer one that is known stays."""
         ...
 
 
@@ -68,6 +96,23 @@ class Parser(Protocol):
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
         """The parser's JSON object. Raises what the parser raises (a StageError), or Permanent at a limit."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one look at a document came to."""
+
+    document_id: UUID
+    url: str
+    state: str
+    reason: str
+    version: int | None = None  # the number of the one that it brought
+    due_at: datetime | None = None  # when it is looked at again by itself
+    seconds: float = 0.0  # from the start of its batch until it had been looked at
+
+
+Reader = Callable[[UUID, datetime], Awaitable[Read | None]]
+"""Reads a document now, due or not; None for one that is removed."""
 
 
 class Embedder(Protocol):

@@ -1,0 +1,20 @@
+"""Keep what is kept of the past small."""
+
+from prefect import flow
+
+from tasks import steps
+
+
+@flow(persist_result=False)
+async def maintain(
+    run_days: int | None = None, runs: int | None = None, poll_days: int | None = None
+) -> None:
+    """Delete old runs with all that belongs to them, and old looks at sources.
+
+    Args:
+        run_days: days that a run is kept after its end; none: ALMANAC_KEEP_RUNS_DAYS
+        runs: runs of a deployment that are kept at most; none: ALMANAC_KEEP_RUNS
+        poll_days: days that a look at a source is kept; none: ALMANAC_KEEP_POLLS_DAYS
+    """
+    await steps.prune_polls(poll_days)
+    await steps.prune_runs(run_days, runs)
