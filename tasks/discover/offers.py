@@ -49,6 +49,7 @@ class Offer:
     body_hash: str | None = None
     status: int | None = None
     retry_after: timedelta | None = None
+    asked: bool = True  # no: its host is in a pause, or others were in front, and only the wait is known
     again_at: datetime | None = None  # the next look is settled already: its document's own retry
 
     @property

@@ -22,7 +22,7 @@ from tasks.discover.intake import Taken, take_in
 from tasks.discover.kinds import KINDS
 from tasks.discover.offers import Look, Offer
 from tasks.discover.schedule import next_poll, next_try
-from tasks.errors import StageError, Transient
+from tasks.errors import Postponed, StageError, Transient
 from tasks.ports import Fetcher, Parser, Read, Reader, Validators
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ TROUBLE = {
     DocumentState.WAITING, DocumentState.REJECTED, DocumentState.FAILED, DocumentState.NEEDS_BROWSER,
     DocumentState.QUARANTINED,
 }
+SOON = timedelta(minutes=1)
 TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
 
 
@@ -108,7 +109,8 @@ async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) 
         return await KINDS[SourceKind(source.kind)](fetcher, parser, look)
     except StageError as error:
         wait = error.retry_after if isinstance(error, Transient) else None
-        return Offer(PollOutcome.FAILED, error.reason, retry_after=wait)
+        asked = not isinstance(error, Postponed)
+        return Offer(PollOutcome.FAILED, error.reason, retry_after=wait, asked=asked)
     except Exception as error:  # a fault of ours: told, tried again later, and kept from the other sources
         log.exception("Polling %s failed", source.url)
         return Offer(PollOutcome.FAILED, f"polling it failed inside Almanac ({type(error).__name__})")
@@ -178,9 +180,10 @@ def settled(session: Session, source: Source, offer: Offer, now: datetime) -> di
     if offer.outcome in GOOD:
         next_at = next_poll(source.every_seconds, source.cron, now)
         return {"last_polled_at": now, "failures": 0, "health": offer.reason, "next_poll_at": next_at}
-    failures = source.failures + 1
+    failures = source.failures + int(offer.asked)
     next_at = next_try(source.every_seconds, source.cron, source.id, failures, offer.retry_after, now)
-    next_at = next_at and (offer.again_at or next_at)
+    soon = None if offer.asked else now + (offer.retry_after or SOON)
+    next_at = next_at and (offer.again_at or soon or next_at)
     since = f"{failing_since(session, source.id) or now:%Y-%m-%d %H:%M} UTC"
     again = f", next try {next_at:%Y-%m-%d %H:%M} UTC" if next_at else ""
     health = f"{offer.outcome} since {since}: {offer.reason}{again}"

@@ -30,7 +30,7 @@ def next_try(
     if not (cron or every_seconds):
         return None
     interval = timedelta(seconds=every_seconds) if every_seconds else HOUR
-    wait: timedelta = min(interval * 2 ** min(failures - 1, 20), DAY)
+    wait: timedelta = min(interval * 2 ** min(max(failures - 1, 0), 20), DAY)
     wait -= wait * JITTER * chance(source_id, failures)
     return now + max(wait, min(retry_after or wait, DAY))
 

@@ -6,6 +6,6 @@ look that goes wrong changes the document's state and nothing else: what answere
 
 from tasks.ports import Read
 from tasks.read.batch import read_document, read_documents
-from tasks.read.claims import due, release
+from tasks.read.claims import due, release, wake
 
-__all__ = ["Read", "due", "read_document", "read_documents", "release"]
+__all__ = ["Read", "due", "read_document", "read_documents", "release", "wake"]

@@ -19,6 +19,7 @@ from models.tables import Document, DocumentVersion
 from tasks.errors import NeedsBrowser, Postponed, StageError, Transient
 from tasks.ports import Fetched
 from tasks.read.claims import Claimed
+from tasks.read.doubts import check_whole, goes_back_and_forth
 from tasks.read.versions import NOT_SURVIVING, add_version, find_twin, survives, withdraw
 
 FIRST_RETRY = timedelta(minutes=1)
@@ -59,7 +60,10 @@ def save(
         if isinstance(outcome, StageError):
             values = failure(outcome, document.attempts + 1, now, max_attempts)
         else:
-            values = success(session, document, outcome)
+            try:
+                values = success(session, document, outcome)
+            except Transient as doubt:
+                values = failure(doubt, document.attempts + 1, now, max_attempts)
         version = values.pop("version", None)
         untouched = Document.due_at.is_not_distinct_from(document.due_at)  # no poll asked again meanwhile
         due_at = case((untouched, values.pop("due_at", None)), else_=Document.due_at)
@@ -132,8 +136,7 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         "whole_at": fetched.fetched_at,
     }
     if extracted is None:
-        kept = {k: v for k, v in seen.items() if k not in {"etag", "last_modified", "whole_at"}}
-        return kept | standing(session, document)
+        return unremembered(seen) | standing(session, document)
     body = text_of(extracted.blocks)
     content_hash = digest(body)
     if content_hash == document.content_hash:
@@ -143,6 +146,9 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         withdraw(session, document.id)
         return seen | {"state": DocumentState.DUPLICATE, "reason": twin[1], "duplicate_of": twin[0],
                        "version_id": None, "content_hash": None}
+    if why := goes_back_and_forth(session, document, content_hash, fetched.fetched_at):
+        return unremembered(seen) | standing(session, document) | {"reason": why}
+    check_whole(session, document, body)
     version = add_version(session, document, look.fetched, extracted, body, content_hash)
     return seen | {
         "state": DocumentState.READ, "content_hash": content_hash, "duplicate_of": None,
@@ -150,6 +156,11 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         "version": version.number, "title": version.title, "author": version.author,
         "published_at": version.published_at,
     }
+
+
+def unremembered(seen: dict[str, Any]) -> dict[str, Any]:
+    """Without what would spare the server its next answer."""
+    return {name: value for name, value in seen.items() if name not in {"etag", "last_modified", "whole_at"}}
 
 
 def standing(session: Session, document: Claimed) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-import h2.exceptions
 import httpcore
 
 from models.addresses import Address
-from tasks.errors import Permanent, Transient
 from tasks.ports import Wanted
 from tasks.web.dialling import GuardedBackend
+from tasks.web.failures import NETWORK, Content, of_content, of_exception
 from tasks.web.inflating import OFFERED, Inflater
 from tasks.web.media import HEAD, check_bytes, check_declared
 from tasks.web.statuses import GOOD
@@ -28,18 +27,6 @@ SMALL = 16 * 1024  # bytes of a body that is read only to keep the connection
 DRAIN = 1.0  # seconds that this may take
 
 BROKEN = (httpcore.ReadError, httpcore.WriteError, httpcore.RemoteProtocolError)
-NETWORK_FAILURES: Mapping[type[Exception], str] = {
-    httpcore.ConnectTimeout: "no connection could be made in time",
-    httpcore.ConnectError: "no connection could be made",
-    httpcore.ReadTimeout: "the server fell silent",
-    httpcore.WriteTimeout: "the server fell silent",
-    httpcore.PoolTimeout: "no connection was free in time",
-    httpcore.ReadError: "the connection broke",
-    httpcore.WriteError: "the connection broke",
-    httpcore.RemoteProtocolError: "the answer broke off or is not HTTP",
-    httpcore.LocalProtocolError: "the answer broke off or is not HTTP",
-    h2.exceptions.H2Error: "the answer broke off or is not HTTP",
-}
 
 
 @cache
@@ -83,8 +70,8 @@ class Client:
         """
         try:
             return await self._get(address, headers, max_bytes, wanted)
-        except tuple(NETWORK_FAILURES) as error:
-            raise Transient(_network_reason(error)) from error
+        except NETWORK as error:
+            raise of_exception(error) from error
 
     async def _get(
         self, address: Address, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None
@@ -108,7 +95,7 @@ class Client:
         a GET may be sent again (RFC 9110 §9.2.2), until a new connection has been made for it.
         """
         sent = {
-            "Host": address.netloc, "User-Agent": self._user_agent, "Accept-Encoding": OFFERED, **headers
+            **headers, "host": address.netloc, "user-agent": self._user_agent, "accept-encoding": OFFERED
         }
         timeouts = {"connect": CONNECT, "read": SILENCE, "write": SILENCE, "pool": SILENCE}
         dialled = False
@@ -131,6 +118,8 @@ class Client:
             except BROKEN:
                 if dialled:
                     raise
+            except ValueError as error:  # a status of HTTP/2 that is no number
+                raise httpcore.RemoteProtocolError(str(error)) from error
 
     async def close(self) -> None:
         await self._pool.aclose()
@@ -153,15 +142,15 @@ async def _read(
     if wanted:
         check_declared(wanted, content_type)
         if _declared_length(headers) > max_bytes:
-            raise _too_large(max_bytes)
-    inflater = Inflater(headers.get("content-encoding", ""))
+            raise of_content(Content.TOO_LARGE, limit=max_bytes)
+    inflater = Inflater(headers.get("content-encoding", ""), max_bytes)
     body = bytearray()
     looked_at = 0
     async for chunk in _paced(response, max_bytes if wanted else None):
-        body += inflater.feed(chunk, max_bytes + 1 - len(body))
+        body += inflater.feed(chunk)
         if len(body) > max_bytes:
             if wanted:
-                raise _too_large(max_bytes)
+                raise of_content(Content.TOO_LARGE, limit=max_bytes)
             return bytes(body[:max_bytes])
         if wanted and looked_at < HEAD < len(body):
             check_bytes(wanted, content_type, bytes(body[:HEAD]))
@@ -179,17 +168,17 @@ async def _paced(response: httpcore.Response, max_bytes: int | None) -> AsyncIte
     async for chunk in response.aiter_stream():
         count += len(chunk)
         if max_bytes is not None and count > max_bytes:
-            raise _too_large(max_bytes)
+            raise of_content(Content.TOO_LARGE, limit=max_bytes)
         elapsed = time.monotonic() - start
         if elapsed > PATIENCE and count < SLOWEST * elapsed:
-            raise Transient(f"it came slower than {SLOWEST:,} bytes a second")
+            raise of_content(Content.TOO_SLOW, least=SLOWEST)
         yield chunk
 
 
 async def _drain(response: httpcore.Response, headers: Mapping[str, str]) -> None:
     """Read a body that nobody wants when that is cheaper than a new connection."""
     if response.status == 304 or _declared_length(headers, missing=SMALL + 1) <= SMALL:
-        with suppress(TimeoutError, *NETWORK_FAILURES):
+        with suppress(TimeoutError, *NETWORK):
             async with asyncio.timeout(DRAIN):
                 async for _ in response.aiter_stream():
                     pass
@@ -198,16 +187,3 @@ async def _drain(response: httpcore.Response, headers: Mapping[str, str]) -> Non
 def _declared_length(headers: Mapping[str, str], missing: int = 0) -> int:
     length = headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else missing
-
-
-def _too_large(max_bytes: int) -> Permanent:
-    return Permanent(f"it is larger than {max_bytes:,} bytes")
-
-
-def _network_reason(error: Exception) -> str:
-    cause = error.args[0] if error.args else None
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return "its certificate could not be verified"
-    if isinstance(cause, ssl.SSLError):
-        return "no secure connection could be made"
-    return next(reason for kind, reason in NETWORK_FAILURES.items() if isinstance(error, kind))

@@ -9,7 +9,7 @@ import httpcore
 from httpcore import SOCKET_OPTION
 
 from models.hosts import is_ip
-from tasks.errors import Transient
+from tasks.web.failures import Content, of_content
 from tasks.web.policy import Policy
 
 MAX_ADDRESSES = 4  # of one name, tried in turn
@@ -40,11 +40,11 @@ class GuardedBackend(httpcore.AnyIOBackend):
         try:
             found = [host] if is_ip(host) else await self._resolver(host, port)
         except OSError as error:
-            raise Transient("the host name could not be found") from error
+            raise of_content(Content.NO_SUCH_NAME) from error
         for ip in found:
             self._policy.check_ip(ip, host, port)
         if not found:
-            raise Transient("the host name could not be found")
+            raise of_content(Content.NO_SUCH_NAME)
         return found
 
     async def connect_tcp(

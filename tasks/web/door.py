@@ -2,19 +2,18 @@
 
 import asyncio
 import ssl
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from importlib.metadata import version
 
-from tasks.errors import Transient
-from tasks.ports import Fetched, Validators, Wanted
+from tasks.ports import Fetched, PauseStore, Validators, Wanted
+from tasks.web.background import Background
 from tasks.web.client import Client
 from tasks.web.dialling import GuardedBackend, Resolver
+from tasks.web.failures import Content, of_content
 from tasks.web.fetching import Fetching
 from tasks.web.pacing import Pacer
+from tasks.web.pauses import Pauses
 from tasks.web.policy import Policy
-
-CLOSED = "the door to the web is closed"
 
 
 def user_agent(contact: str) -> str:
@@ -43,48 +42,35 @@ class Door:
         max_bytes: int = 10_000_000,
         resolver: Resolver | None = None,
         tls: ssl.SSLContext | None = None,
+        pauses: PauseStore | None = None,
     ) -> None:
         self._client = Client(GuardedBackend(policy, resolver), user_agent(contact), in_flight, tls)
-        self._work = Fetching(policy, self._client, Pacer(host_delay, in_flight), timeout, max_bytes)
-        self._closing = threading.Lock()
-        self._closed = False
-        self._loop = asyncio.new_event_loop()
+        resting = Pauses(pauses)
+        pacer = Pacer(host_delay, in_flight, resting.check)
+        self._work = Fetching(policy, self._client, pacer, resting, timeout, max_bytes)
         # A name that hangs holds a thread until the resolver gives up: there are more of them than fetches.
-        self._loop.set_default_executor(ThreadPoolExecutor(4 * in_flight, "almanac-names"))
-        self._thread = threading.Thread(target=self._loop.run_forever, name="almanac-door", daemon=True)
-        self._thread.start()
+        self._background = Background("almanac-door", 4 * in_flight, self._client.close)
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(
+        self, url: str, wanted: Wanted, validators: Validators | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
         """Read ``url``: see ports.Fetcher. Cancelling the caller cancels the fetch."""
-        if self._closed:
-            raise Transient(CLOSED)
-        work = self._fetch(url, wanted, validators or Validators())
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        if self._background.closed:
+            raise of_content(Content.CLOSED)
+        return await self._background.run(
+            self._fetch(url, wanted, validators or Validators(), headers or {}))
 
-    async def _fetch(self, url: str, wanted: Wanted, validators: Validators) -> Fetched:
+    async def _fetch(
+        self, url: str, wanted: Wanted, validators: Validators, headers: Mapping[str, str]
+    ) -> Fetched:
         try:
-            return await self._work.fetch(url, wanted, validators)
+            return await self._work.fetch(url, wanted, validators, headers)
         except asyncio.CancelledError:
-            if self._closed:  # nobody asked for this fetch to be cancelled
-                raise Transient(CLOSED) from None
+            if self._background.closed:  # nobody asked for this fetch to be cancelled
+                raise of_content(Content.CLOSED) from None
             raise
 
     def close(self) -> None:
         """End every fetch under way and the thread. May be called again."""
-        with self._closing:
-            if self._closed:
-                return
-            self._closed = True
-            try:
-                asyncio.run_coroutine_threadsafe(self._shut(), self._loop).result(timeout=10)
-            finally:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._thread.join(timeout=10)
-            self._loop.close()
-
-    async def _shut(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._client.close()
+        self._background.close()

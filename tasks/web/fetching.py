@@ -7,87 +7,104 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from models.addresses import Address
-from tasks.errors import Transient, Unsafe
+from models.headers import check_headers
+from tasks.errors import Permanent, Transient, Unsafe
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.web.client import Answer, Client
+from tasks.web.failures import Content, TooManyRedirects, UnsafeRedirect, of_content, of_status
 from tasks.web.media import ACCEPT, charset, media_type
 from tasks.web.pacing import Pacer
+from tasks.web.pauses import Pauses
 from tasks.web.policy import Policy
-from tasks.web.redirects import Journey, TooManyRedirects, UnsafeRedirect, follow
+from tasks.web.redirects import Journey, follow
 from tasks.web.robots import MAX_BYTES, Robots
-from tasks.web.statuses import BUSY, GOOD, failure, http_date, retry_after
+from tasks.web.statuses import GOOD, http_date
 
 
 class Fetching:
     """The work of the door. Belongs to one event loop."""
 
     def __init__(
-        self, policy: Policy, client: Client, pacer: Pacer, timeout: float, max_bytes: int
+        self, policy: Policy, client: Client, pacer: Pacer, pauses: Pauses, timeout: float, max_bytes: int
     ) -> None:
         self._policy = policy
         self._client = client
         self._pacer = pacer
+        self._pauses = pauses
         self._timeout = timeout
         self._max_bytes = max_bytes
         self._robots = Robots(self._read_robots)
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators) -> Fetched:
+    async def fetch(
+        self, url: str, wanted: Wanted, validators: Validators, own: Mapping[str, str]
+    ) -> Fetched:
         try:
             start = Address.parse(url)
         except ValueError as error:
             raise Unsafe(str(error)) from error
-        headers = {"Accept": ACCEPT[wanted], **conditions(validators, datetime.now(UTC))}
+        try:
+            own = check_headers(own)
+        except ValueError as error:
+            raise Permanent(str(error)) from error
+        await self._pauses.recall()
+        asking = {"accept": ACCEPT[wanted], **conditions(validators, datetime.now(UTC))}
         deadline = Deadline(self._timeout)
 
         async def ask(address: Address) -> Answer:
-            answer = await self._ask(address, wanted, headers, deadline)
-            if answer.status == 304 and not is_conditional(headers):
-                answer = await self._ask(address, wanted, headers, deadline)
+            nonlocal own
+            own = own if may_know(start, address) else {}
+            answer = await self._ask(address, wanted, {**asking, **own}, deadline)
+            if answer.status == 304 and not is_conditional(asking):
+                answer = await self._ask(address, wanted, {**asking, **own}, deadline)
             return answer
 
         journey = await follow(start, ask)
         answer = journey.answer
-        unchanged = answer.status == 304 and is_conditional(headers)
+        unchanged = answer.status == 304 and is_conditional(asking)
         if answer.status not in GOOD and not unchanged:
-            raise failure(answer.status, answer.headers, datetime.now(UTC))
+            raise of_status(answer.status, answer.headers, datetime.now(UTC))
         return fetched(url, journey, validators if unchanged else Validators())
 
     async def _ask(
         self, address: Address, wanted: Wanted, headers: Mapping[str, str], deadline: "Deadline"
     ) -> Answer:
         self._policy.check_host(address.host, address.port)
-        self._pacer.check_pause(address.netloc)
+        self._pauses.check(address.netloc)
         delay = 0.0 if wanted is Wanted.FEED else await self._robots.check(address)
         own = self._policy.is_owners(address.host, address.port)
-        async with self._pacer.turn(address.netloc, delay, own), deadline.running():
-            answer = await self._client.get(address, headers, self._max_bytes, wanted)
-            self._heed(address, answer)
-            return answer
-
-    def _heed(self, address: Address, answer: Answer) -> None:
-        wait = retry_after(answer.headers.get("retry-after", ""), datetime.now(UTC))
-        if wait and answer.status in BUSY:
-            self._pacer.pause(address.netloc, wait)
+        async with self._pacer.turn(address.netloc, delay, own):
+            async with deadline.running():
+                answer = await self._client.get(address, headers, self._max_bytes, wanted)
+            await self._pauses.heed(address.netloc, answer.status, answer.headers)
+        return answer
 
     async def _read_robots(self, address: Address) -> bytes:
         """The bytes of a robots.txt, none where there is no file. Raises Transient (RFC 9309 §2.3.1)."""
         deadline = Deadline(self._timeout)
 
         async def ask(address: Address) -> Answer:
+            self._pauses.check(address.netloc)
             async with self._pacer.slot(), deadline.running():
-                answer = await self._client.get(address, {"Accept": "text/plain,*/*"}, MAX_BYTES)
-                self._heed(address, answer)
-                return answer
+                answer = await self._client.get(address, {"accept": "text/plain,*/*"}, MAX_BYTES)
+            await self._pauses.heed(address.netloc, answer.status, answer.headers, robots=True)
+            return answer
 
         try:
             answer = (await follow(address, ask)).answer
+            if answer.status >= 500:
+                raise of_status(answer.status, answer.headers, datetime.now(UTC))
         except TooManyRedirects:
             return b""
-        except UnsafeRedirect as error:
+        except (UnsafeRedirect, Permanent) as error:  # no verdict on the page that is asked about
             raise Transient(error.reason) from error
-        if answer.status >= 500:
-            raise failure(answer.status, answer.headers, datetime.now(UTC))
         return answer.body
+
+
+def may_know(start: Address, address: Address) -> bool:
+    """Whether what the owner says to ``start`` may be said to ``address``: that server, not less secure."""
+    same_port = address.port == start.port or (start.port, address.port) == (80, 443)
+    downgraded = (start.scheme, address.scheme) == ("https", "http")
+    return address.host == start.host and same_port and not downgraded
 
 
 def fetched(url: str, journey: Journey, known: Validators) -> Fetched:
@@ -124,7 +141,7 @@ class Deadline:
             async with asyncio.timeout(self._left):
                 yield
         except TimeoutError as error:
-            raise Transient(f"it took longer than {self._seconds:g} seconds") from error
+            raise of_content(Content.TOO_LATE, seconds=self._seconds) from error
         finally:
             self._left -= monotonic() - start
 
@@ -136,13 +153,13 @@ def conditions(validators: Validators, now: datetime) -> dict[str, str]:
     """
     headers = {}
     if validators.etag:
-        headers["If-None-Match"] = validators.etag
+        headers["if-none-match"] = validators.etag
     if validators.last_modified:
         date = http_date(validators.last_modified)
         if not date or date <= now:
-            headers["If-Modified-Since"] = validators.last_modified
+            headers["if-modified-since"] = validators.last_modified
     return headers
 
 
 def is_conditional(headers: Mapping[str, str]) -> bool:
-    return "If-None-Match" in headers or "If-Modified-Since" in headers
+    return "if-none-match" in headers or "if-modified-since" in headers

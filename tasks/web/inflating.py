@@ -1,63 +1,182 @@
 """Content encodings, undone in steps whose output is bounded."""
 
+import sys
 import zlib
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
-from tasks.errors import Permanent, Transient
+import brotli
 
-OFFERED = "gzip, deflate"  # only what zlib can stop in the middle of
-MAX_MEMBERS = 1000  # of one gzip body: each costs time, however little it holds
+from tasks.web.failures import Content, of_content
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+OFFERED = "gzip, deflate, br, zstd"
+MAX_LAYERS = 2  # some servers encode what was encoded already
+MAX_MEMBERS = 1000  # of one gzip or zstd body: each costs time, however little it holds
 GZIP, ZLIB, RAW = zlib.MAX_WBITS | 16, zlib.MAX_WBITS, -zlib.MAX_WBITS
+ZSTD_WINDOW = 23  # 8 MB, as a power of two: RFC 9659 §3
+
+FAULTS = (zlib.error, brotli.error, zstd.ZstdError)
+
+
+class Decoder(Protocol):
+    """Undoes one encoding."""
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        """The next bytes decoded; about ``room`` of them at most: what exceeds it may be lost."""
+        ...
+
+    def is_whole(self) -> bool:
+        """Whether the encoded data may end here."""
+        ...
 
 
 class Inflater:
-    """Undoes one ``Content-Encoding`` (RFC 9110 §8.4.1). Raises Permanent for one that was not offered."""
+    """Undoes a ``Content-Encoding`` (RFC 9110 §8.4). Raises Permanent for what was not offered.
 
-    def __init__(self, content_encoding: str) -> None:
-        coding = content_encoding.strip().lower()
-        self._gzip = coding in {"gzip", "x-gzip"}
-        if coding not in {"", "identity", "gzip", "x-gzip", "deflate"}:
-            raise Permanent(f"the answer is encoded as {coding[:40]}, which was not offered")
-        plain = coding in {"", "identity"}
-        self._stream = None if plain else zlib.decompressobj(GZIP if self._gzip else ZLIB)
-        self._members = 1
-        self._start: bytes | None = b""  # what came before the first output: "deflate" comes in two forms
+    No layer gives more than ``max_bytes`` + 1: the last one is cut there, and a bomb in an inner one is
+    Permanent.
+    """
 
-    def feed(self, data: bytes, room: int) -> bytes:
-        """The next bytes inflated, at most ``room`` of them: what exceeds it is lost."""
-        if self._stream is None:
-            return data[:room]
-        try:
-            return self._inflate(data, room)
-        except zlib.error as error:
-            if self._gzip or self._start is None:
-                raise Permanent("the answer is not in the content encoding that it declares") from error
-        data, self._start, self._stream = self._start + data, None, zlib.decompressobj(RAW)
-        return self.feed(data, room)
+    def __init__(self, content_encoding: str, max_bytes: int) -> None:
+        codings = [coding.strip() for coding in content_encoding.lower().split(",")]
+        codings = [coding for coding in codings if coding not in {"", "identity"}]
+        if len(codings) > MAX_LAYERS or not set(codings) <= set(CODINGS):
+            raise of_content(Content.UNKNOWN_CODING, coding=", ".join(codings)[:40])
+        self._max_bytes = max_bytes
+        self._layers = [CODINGS[coding]() for coding in reversed(codings)]
+        self._room = [max_bytes + 1 for _ in self._layers]
+
+    def feed(self, data: bytes) -> bytes:
+        for place, layer in enumerate(self._layers):
+            if not (room := self._room[place]):
+                return b""
+            try:
+                data = layer.feed(data, room)[:room]
+            except FAULTS as error:
+                raise of_content(Content.BROKEN_CODING) from error
+            self._room[place] = room - len(data)
+            if len(data) == room and layer is not self._layers[-1]:
+                raise of_content(Content.TOO_LARGE, limit=self._max_bytes)
+        return data
 
     def finish(self) -> None:
         """Raises Transient when the encoded data was cut short."""
-        if self._stream and not self._stream.eof and self._start != b"":
-            raise Transient("the answer broke off before its end")
+        if not all(layer.is_whole() for layer in self._layers):
+            raise of_content(Content.CUT_SHORT)
 
-    def _inflate(self, data: bytes, room: int) -> bytes:
+
+class Gzip:
+    """RFC 1952; what follows a member is another one (§2.2), or padding to ignore."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(GZIP)
+        self._members = 1
+        self._begun = False
+
+    def feed(self, data: bytes, room: int) -> bytes:
         out = bytearray()
-        rest = data
-        while rest and len(out) < room and self._stream:
-            out += self._stream.decompress(rest, room - len(out))
-            rest = self._stream.unconsumed_tail
+        self._begun = self._begun or bool(data)
+        while data and len(out) < room:
+            out += self._stream.decompress(data, room - len(out))
+            data = self._stream.unconsumed_tail
             if self._stream.eof:
-                rest = self._next_member()
-        if self._start is not None:
-            self._start = None if out else self._start + data
+                data = self._stream.unused_data
+                if not data.startswith(b"\x1f\x8b"):
+                    break
+                self._members = counted(self._members)
+                self._stream = zlib.decompressobj(GZIP)
         return bytes(out)
 
-    def _next_member(self) -> bytes:
-        """What follows a finished stream: another gzip member (RFC 1952 §2.2), or padding to ignore."""
-        rest = self._stream.unused_data if self._stream else b""
-        if not self._gzip or not rest.startswith(b"\x1f\x8b"):
+    def is_whole(self) -> bool:
+        return self._stream.eof or not self._begun
+
+
+class Deflate:
+    """RFC 9110 §8.4.1.2 says zlib (RFC 1950), and some servers send it bare (RFC 1951)."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(ZLIB)
+        self._start: bytes | None = b""  # what came before the first output
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        if self._start is None:
+            return self._stream.decompress(data, room)
+        self._start += data
+        try:
+            out = self._stream.decompress(data, room)
+        except zlib.error:
+            self._stream = zlib.decompressobj(RAW)
+            out = self._stream.decompress(self._start, room)
+            self._start = None
+        if out:
+            self._start = None
+        return out
+
+    def is_whole(self) -> bool:
+        return self._stream.eof or self._start == b""
+
+
+class Brotli:
+    """RFC 7932."""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+        self._begun = False
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        if self._stream.is_finished() or not data:
             return b""
-        self._members += 1
-        if self._members > MAX_MEMBERS:
-            raise Permanent("the answer is in too many pieces")
-        self._stream = zlib.decompressobj(GZIP)
-        return rest
+        self._begun = True
+        out = bytearray(self._stream.process(data, output_buffer_limit=room))
+        while len(out) < room and not self._stream.can_accept_more_data():
+            out += self._stream.process(b"", output_buffer_limit=room - len(out))
+        return bytes(out)
+
+    def is_whole(self) -> bool:
+        return bool(self._stream.is_finished()) or not self._begun
+
+
+class Zstd:
+    """RFC 8878, with the window that RFC 9659 allows on the web; frames may follow each other."""
+
+    def __init__(self) -> None:
+        self._stream = self._frame()
+        self._members = 1
+        self._begun = False
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        out = bytearray()
+        while (data or not self._stream.needs_input) and len(out) < room:
+            if self._stream.eof:
+                self._members = counted(self._members)
+                self._stream = self._frame()
+            self._begun = True
+            out += self._stream.decompress(data, room - len(out))
+            data = self._stream.unused_data if self._stream.eof else b""
+            if self._stream.eof and not data:
+                break
+        return bytes(out)
+
+    def is_whole(self) -> bool:
+        return self._stream.eof or not self._begun
+
+    @staticmethod
+    def _frame() -> zstd.ZstdDecompressor:
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: ZSTD_WINDOW})
+
+
+CODINGS: Mapping[str, Callable[[], Decoder]] = {
+    "gzip": Gzip, "x-gzip": Gzip, "deflate": Deflate, "br": Brotli, "zstd": Zstd,
+}
+
+
+def counted(members: int) -> int:
+    """One member more. Raises Permanent past the bound."""
+    if members >= MAX_MEMBERS:
+        raise of_content(Content.TOO_MANY_PIECES)
+    return members + 1

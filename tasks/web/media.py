@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from tasks.errors import Permanent
 from tasks.ports import Wanted
+from tasks.web.failures import Content, of_content
 
 HEAD = 1024  # bytes looked at
 
@@ -45,6 +45,7 @@ SIGNATURES: Mapping[bytes, str] = {
     b"wOFF\x00\x01": "a font",
     b"wOF2\x00\x01": "a font",
 }
+TEXT = re.compile(r"text/|.*\b(?:xml|json)$")  # types that nothing binary has
 GZIP = b"\x1f\x8b"
 BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 WIDE_TEXT = re.compile(rb"\x00{0,3}<\x00")  # "<" in UTF-16 or UTF-32 without a mark
@@ -68,7 +69,7 @@ def check_declared(wanted: Wanted, content_type: str) -> None:
     """Refuse a page by its type, before its body is read; feeds come under any. Raises Permanent."""
     declared = media_type(content_type)
     if wanted is Wanted.PAGE and declared not in PAGE_TYPES | UNTYPED | XML_TYPES:
-        raise Permanent(f"its content type is {declared[:80]}, which is not a page")
+        raise of_content(Content.NO_PAGE_TYPE, declared=declared[:80])
 
 
 def check_bytes(wanted: Wanted, content_type: str, head: bytes) -> None:
@@ -78,9 +79,10 @@ def check_bytes(wanted: Wanted, content_type: str, head: bytes) -> None:
     if kind is None and wanted is Wanted.PAGE and head.startswith(GZIP):
         kind = "an archive"
     if kind:
-        raise Permanent(f"it declares {declared[:80]} but is {kind}" if declared else f"it is {kind}")
+        content = Content.NOT_TEXT if TEXT.match(declared) else Content.BINARY
+        raise of_content(content, declared=declared[:80], kind=kind)
     if wanted is Wanted.PAGE and declared in XML_TYPES and not HTML.search(head):
-        raise Permanent(f"its content type is {declared} and it holds no page")
+        raise of_content(Content.NO_PAGE_IN_XML, declared=declared)
 
 
 def _binary_kind(head: bytes, declared_charset: str) -> str | None:

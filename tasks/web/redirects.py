@@ -4,19 +4,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from models.addresses import Address
-from tasks.errors import Permanent, Unsafe
+from tasks.errors import Unsafe
 from tasks.web.client import Answer
+from tasks.web.failures import Content, of_content
 from tasks.web.statuses import PERMANENT_REDIRECTS, REDIRECTS
 
 MAX_REDIRECTS = 5
-
-
-class TooManyRedirects(Permanent):
-    """A chain that is longer than we follow, or goes in a circle."""
-
-
-class UnsafeRedirect(Unsafe):
-    """A redirect to what may not be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +31,16 @@ async def follow(start: Address, ask: Callable[[Address], Awaitable[Answer]]) ->
         except Unsafe as error:
             if address is start:
                 raise
-            raise UnsafeRedirect(f"a redirect is refused: {error.reason}") from error
+            raise of_content(Content.REDIRECT_REFUSED, why=error.reason) from error
         if answer.status not in REDIRECTS or "location" not in answer.headers:
             return Journey(answer, address, moved_to)
         address = target(address, answer.headers)
         permanent = permanent and answer.status in PERMANENT_REDIRECTS
         moved_to = address if permanent else moved_to
         if (address.origin, address.target) in seen:
-            raise TooManyRedirects("its redirects go in a circle")
+            raise of_content(Content.REDIRECT_CIRCLE)
         seen.add((address.origin, address.target))
-    raise TooManyRedirects(f"it redirects more than {MAX_REDIRECTS} times")
+    raise of_content(Content.REDIRECT_CHAIN, limit=MAX_REDIRECTS)
 
 
 def target(address: Address, headers: Mapping[str, str]) -> Address:
@@ -60,4 +53,4 @@ def target(address: Address, headers: Mapping[str, str]) -> Address:
     try:
         return address.join(location)
     except ValueError as error:
-        raise UnsafeRedirect(f"a redirect is refused: {error}") from error
+        raise of_content(Content.REDIRECT_REFUSED, why=error) from error

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from protego import Protego
 
 from models.addresses import Address
-from tasks.errors import Permanent, Transient
+from tasks.errors import Transient
+from tasks.web.failures import Content, of_content
 
 PRODUCT = "almanac"  # the token that robots.txt files name us by
 MAX_BYTES = 500 * 1024  # §2.5: what is parsed at least, and here at most
@@ -138,7 +139,7 @@ class Robots:
         async with site.lock:
             rules = await self._rules(site, address)
         if not rules.allows(address):
-            raise Permanent(f"robots.txt of {address.netloc} refuses this address")
+            raise of_content(Content.ROBOTS_REFUSE, host=address.netloc)
         return rules.crawl_delay
 
     async def _rules(self, site: Site, address: Address) -> Rules:
@@ -156,7 +157,7 @@ class Robots:
                 return site.rules
         if site.rules and now < site.read_at + GRACE:
             return site.rules
-        raise Transient(f"robots.txt is unavailable: {site.trouble}")
+        raise of_content(Content.ROBOTS_UNAVAILABLE, why=site.trouble)
 
     def _site(self, origin: str) -> Site:
         site = self._sites.setdefault(origin, Site())

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from models.states import DocumentState, PollOutcome
 from models.tables import Source
 from tasks.discover.poll import due_sources, poll_source
-from tasks.errors import NeedsBrowser, Permanent, Transient, Unsafe
+from tasks.errors import NeedsBrowser, Permanent, Postponed, Transient, Unsafe
 from tasks.ports import Validators
 from tasks.read import read_document
 
@@ -97,6 +97,20 @@ async def test_retry_after_is_kept_in_the_row(desk: Any) -> None:
     desk.web.fail(FEED, Transient("HTTP 429 Too Many Requests", retry_after=timedelta(hours=5)))
     result = await desk.poll(source_id := desk.add())
     assert result.next_poll_at == desk.source(source_id).next_poll_at == NOW + 5 * HOUR
+
+
+@pytest.mark.parametrize(("wait", "minutes"), [(timedelta(minutes=20), 20), (None, 1)])
+async def test_a_look_that_was_postponed_costs_the_source_nothing_but_the_wait(
+    desk: Any, wait: timedelta | None, minutes: int
+) -> None:
+    """Nobody was asked, so nothing speaks against the source: forty feeds of one host may wait in a queue."""
+    desk.web.fail(FEED, Postponed("others are in front of it", wait))
+    source_id = desk.add()
+    for _ in range(3):
+        result = await desk.poll(source_id)
+        assert (result.outcome, result.reason) == (PollOutcome.FAILED, "others are in front of it")
+    source = desk.source(source_id)
+    assert (source.failures, source.next_poll_at) == (0, NOW + timedelta(minutes=minutes))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How long a page's server is believed when it says "not modified"."""
+"""What a page's server is believed, and for how long: “not modified”, texts that come and go, lost texts."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,57 @@ class Liar:
 
 class Plain:
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
-        return Extracted(blocks=(Block(BlockKind.PARAGRAPH, body.decode()),), title="A page", extractor="test").to_json()
+        blocks = (Block(BlockKind.PARAGRAPH, body.decode()),)
+        return Extracted(blocks=blocks, title="A page", extractor="test").to_json()
+
+
+class Site:
+    """A page whose text is set, without validators."""
+
+    def __init__(self) -> None:
+        self.now, self.text = NOW, ""
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+        return Fetched(url=url, final_url=url, status=200, body=self.text.encode(), media_type="text/html",
+                       charset=None, validators=Validators(), fetched_at=self.now)
+
+
+async def looks(db: Database, *texts: tuple[float, str]) -> list[tuple[int | None, str]]:
+    """The version and the reason that each text came to, read so many hours after the first."""
+    site = Site()
+    document = add_single(db, "https://site.example/a", NOW)
+    came_to = []
+    for hours, site.text in texts:
+        site.now = NOW + timedelta(hours=hours)
+        read = await read_document(db, site, Plain(), "test", document, site.now)
+        assert read is not None
+        came_to.append((read.version, read.reason))
+    return came_to
+
+
+async def test_a_page_that_goes_back_and_forth_gets_one_version_a_day_at_most(db: Database) -> None:
+    """A cache that serves two states of a page in turn."""
+    day = [(0, "old"), (1, "new"), (2, "old"), (3, "new"), (4, "old"), (24, "old")]
+    told = await looks(db, *day, (26, "old"), (27, "new"), (28, "newer"))
+    assert [version for version, _ in told] == [1, 2, None, None, None, None, 3, None, 4]
+    assert told[2][1] == told[4][1] == "it goes back and forth between two texts: version 2 stands"
+    assert told[3][1] == "unchanged, waits for the index"
+
+
+LONG = "The ferries of the harbour were counted once more. " * 40
+
+
+async def test_a_text_that_is_nearly_gone_is_looked_at_again_before_it_is_believed(db: Database) -> None:
+    gone = "Gone for good"
+    told = await looks(db, (0, LONG), (1, "Could not load"), (2, LONG), (3, gone), (4, gone))
+    assert [version for version, _ in told] == [1, None, None, None, 2]
+    assert told[1][1].startswith("it has lost most of the text of version 1: it is looked at again")
+    assert told[2][1] == "unchanged, waits for the index"
+
+
+async def test_a_text_that_was_cut_is_believed_at_once(db: Database) -> None:
+    told = await looks(db, (0, LONG), (1, LONG[: len(LONG) // 2]), (2, "x" * 400), (3, "y" * 50))
+    assert [version for version, _ in told] == [1, 2, 3, 4]
 
 
 async def test_after_a_week_of_not_modified_the_page_is_asked_for_without_conditions(db: Database) -> None:

@@ -4,9 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from ssl import Purpose, SSLContext, create_default_context
 from typing import Any, Protocol
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from tasks.web.door import Door
 from tasks.web.policy import Policy
@@ -42,7 +48,7 @@ class Site:
 
     @property
     def pair(self) -> str:
-        return f"{self.ip}:{self.port}"
+        return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
 
     @property
     def paths(self) -> list[str]:
@@ -119,3 +125,40 @@ def open_door() -> Iterator[Callable[..., Door]]:
 def door(site: Site, open_door: Callable[..., Door]) -> Door:
     """A door that may reach ``site`` and nothing else of this machine."""
     return open_door(site.pair)
+
+
+@pytest.fixture
+def certify(tmp_path: Path) -> Callable[[int, int], Path]:
+    """Makes certificates of our own for secure.example, each with its key in one file; good between days."""
+
+    def certificate_of(from_day: int, until_day: int) -> Path:
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "secure.example")])
+        now = datetime.now(UTC)
+        signed = (
+            x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+            .not_valid_before(now + timedelta(days=from_day))
+            .not_valid_after(now + timedelta(days=until_day))
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName("secure.example")]), critical=False)
+            .sign(key, hashes.SHA256())
+        )
+        encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        private = key.private_bytes(encoding, form, serialization.NoEncryption())
+        path = tmp_path / "certificate.pem"
+        path.write_bytes(private + signed.public_bytes(encoding))
+        return path
+
+    return certificate_of
+
+
+@pytest.fixture
+def certificate(certify: Callable[[int, int], Path]) -> Path:
+    return certify(-1, 1)
+
+
+@pytest.fixture
+def tls(certificate: Path) -> SSLContext:
+    """A server's side of TLS."""
+    context = create_default_context(Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context

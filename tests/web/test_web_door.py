@@ -1,19 +1,14 @@
 """The door itself: one thread and loop of its own, usable from everywhere, over TLS and HTTP/2."""
 
 import asyncio
+import gc
 import ssl
 import threading
-from datetime import UTC, datetime, timedelta
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
-import h2.config
-import h2.connection
-import h2.events
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from tasks.errors import Transient
 from tasks.ports import Wanted
@@ -88,34 +83,6 @@ async def test_closing_ends_what_is_under_way_and_may_be_repeated(site: Any, doo
     assert "almanac-door" not in {thread.name for thread in threading.enumerate()}
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A certificate of our own for secure.example, with its key, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "secure.example")])
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("secure.example")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    encoding = serialization.Encoding.PEM
-    private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path = tmp_path / "certificate.pem"
-    path.write_bytes(private + signed.public_bytes(encoding))
-    return path
-
-
-@pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
-    """A server's side of TLS, which keeps the names it was asked for."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate)
-    return context
-
-
 async def here(host: str, port: int) -> list[str]:
     return ["127.0.0.1"]
 
@@ -157,32 +124,61 @@ async def test_what_does_not_speak_tls_is_said(open_door: Any) -> None:
     server.close()
 
 
-async def test_http_2_is_spoken_where_it_is_offered(
-    open_door: Any, certificate: Path, tls: ssl.SSLContext
+# One host, as its address may be written.
+SPELLINGS = [
+    "b\u00fccher.example", "BU\u0308CHER.example", "xn--bcher-kva.example", "XN--BCHER-KVA.EXAMPLE",
+    "b%C3%BCcher.example", "b\u00fccher\u3002example", "b\u00fccher.example.", "\uff42\u00fccher.example",
+]
+
+
+async def test_every_part_sees_the_same_host_however_it_is_written(
+    open_site: Any, open_door: Any, tls: ssl.SSLContext
 ) -> None:
-    asked: list[dict[bytes, bytes]] = []
+    """Policy, look-up, robots.txt, pauses, the Host header and TLS: one name (UTS 46)."""
+    looked_up: list[str] = []
+    named: list[str] = []
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False))
-        connection.initiate_connection()
-        writer.write(connection.data_to_send())
-        while data := await reader.read(65536):
-            for event in connection.receive_data(data):
-                if isinstance(event, h2.events.RequestReceived):
-                    asked.append(dict(event.headers))
-                    connection.send_headers(event.stream_id, [(":status", "200")])
-                    connection.send_data(event.stream_id, HTML, end_stream=True)
-            writer.write(connection.data_to_send())
+    async def resolver(host: str, port: int) -> list[str]:
+        looked_up.append(host)
+        return ["127.0.0.1"]
 
-    tls.set_alpn_protocols(["h2"])
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-    port = server.sockets[0].getsockname()[1]
-    trusting = ssl.create_default_context(cafile=str(certificate))
-    door = open_door(f"127.0.0.1:{port}", resolver=here, tls=trusting)
-    fetched = await asyncio.gather(*(
-        door.fetch(f"https://secure.example:{port}/{place}", Wanted.FEED) for place in range(3)
-    ))
-    server.close()
-    assert [answer.body for answer in fetched] == [HTML] * 3
-    assert {request[b":path"] for request in asked} == {b"/0", b"/1", b"/2"}
-    assert {request[b":authority"] for request in asked} == {b"secure.example:%d" % port}
+    site = await open_site()
+    site.routes["/page"] = (200, HTML, {"connection": "close"})
+    door = open_door(f"xn--bcher-kva.example:{site.port}", resolver=resolver)
+    for spelling in SPELLINGS:
+        fetched = await door.fetch(f"http://{spelling}:{site.port}/page", Wanted.PAGE)
+        assert fetched.final_url == f"http://xn--bcher-kva.example:{site.port}/page"
+    assert {request.headers["host"] for request in site.requests} == {f"xn--bcher-kva.example:{site.port}"}
+    assert [request.path for request in site.requests].count("/robots.txt") == 1
+    assert set(looked_up) == {"xn--bcher-kva.example"}
+
+    tls.sni_callback = lambda socket, name, context: named.append(name)
+    secure = await open_site(ssl=tls)
+    for spelling in SPELLINGS:
+        door = open_door(secure.pair, resolver=here)
+        with pytest.raises(Transient, match="certificate"):
+            await door.fetch(f"https://{spelling}:{secure.port}/", Wanted.FEED)
+    assert set(named) == {"xn--bcher-kva.example"}
+
+
+async def test_hundreds_of_pages_leave_nothing_behind(open_site: Any, open_door: Any) -> None:
+    """After the warm-up; ``make bench-door`` looks at more of them, and at RSS."""
+    sites = [await open_site(f"127.0.2.{number}") for number in range(1, 11)]
+    door = open_door(" ".join(site.pair for site in sites))
+
+    async def read(place: int) -> None:
+        site = sites[place % len(sites)]
+        site.routes = {f"/{place}": (200, HTML * 500, {})}
+        await door.fetch(site.url(f"/{place}"), Wanted.PAGE)
+        site.requests.clear()
+
+    for place in range(100):
+        await read(place)
+    gc.collect()
+    tracemalloc.start()
+    for place in range(100, 500):
+        await read(place)
+    gc.collect()
+    left = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert left < 100_000  # of 1.6 million bytes that came

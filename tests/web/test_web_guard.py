@@ -101,7 +101,8 @@ async def test_each_way_would_lead_there_without_the_policy(
 
 @pytest.mark.parametrize("location", [
     "file:///etc/passwd", "ftp://a.example/", "data:text/html,x", "javascript:x", "gopher://a.example/",
-    "http://", "https://me:secret@a.example/", "http://a..example/", "http://a.example:99999/",
+    "http:\\\\127.0.0.2\\x", "\\\\127.0.0.2\\x", "http://", "https://me:secret@a.example/",
+    "http://a..example/", "http://a.example:99999/",
 ])
 async def test_a_redirect_to_what_is_no_web_address_is_refused(
     location: str, pair: Any, open_door: Any

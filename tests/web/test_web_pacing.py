@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from tasks.errors import Transient
+from tasks.errors import Postponed
 from tasks.ports import Wanted
 from tasks.web import pacing
 from tasks.web.pacing import Pacer
@@ -100,38 +99,41 @@ async def test_the_longer_of_both_delays_counts() -> None:
     assert all(gap >= 0.045 for gap in log.gaps())
 
 
-async def test_a_pause_is_of_one_host_and_ends() -> None:
-    pacer = Pacer(0, 10)
-    pacer.pause("a", timedelta(seconds=0.1))
-    with pytest.raises(Transient, match="a has asked for a pause") as paused:
-        await Log(pacer).request("a")
-    assert paused.value.retry_after is not None
-    assert timedelta() < paused.value.retry_after <= timedelta(seconds=0.1)
-    await Log(pacer).request("b")
-    await asyncio.sleep(0.11)
-    await Log(pacer).request("a")
-
-
-async def test_hosts_are_forgotten_but_not_their_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hosts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "LANES", 10)
     log = Log(Pacer(0, 10))
-    log.pacer.pause("paused", timedelta(minutes=1))
     for place in range(100):
         await log.request(f"host-{place}")
     assert len(log.pacer._lanes) <= 11
-    with pytest.raises(Transient):
-        log.pacer.check_pause("paused")
 
 
-async def test_a_host_that_asks_for_a_pause_is_left_alone(site: Any, door: Any) -> None:
-    site.routes = {"/busy": (503, b"", {"retry-after": "120"}), "/a": (200, HTML, {})}
-    with pytest.raises(Transient, match="not available"):
-        await door.fetch(site.url("/busy"), Wanted.PAGE)
-    with pytest.raises(Transient, match=f"{site.pair} has asked for a pause") as paused:
-        await door.fetch(site.url("/a"), Wanted.PAGE)
-    assert paused.value.retry_after is not None
-    assert timedelta(seconds=115) < paused.value.retry_after <= timedelta(seconds=120)
-    assert site.paths == ["/busy"]
+async def test_a_turn_that_does_not_come_in_time_is_left_for_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a host that asks for a minute between requests would hold up the batch for half an hour."""
+    monkeypatch.setattr(pacing, "LONGEST_TURN", 0.1)
+    log = Log(Pacer(0, 2))
+    slow = [asyncio.create_task(log.request("slow", crawl_delay=0.15)) for _ in range(5)]
+    ends = await asyncio.gather(*slow, return_exceptions=True)
+    assert [type(end) for end in ends] == [type(None)] + [Postponed] * 4
+    assert str(ends[-1]) == "others are in front of it at slow"
+    await asyncio.sleep(0.1)
+    await asyncio.gather(log.request("slow"), log.request("slow"), log.request("a"))  # all places given back
+
+
+async def test_whoever_waits_for_a_host_that_may_not_be_asked_any_more_is_sent_away() -> None:
+    refused: set[str] = set()
+
+    def check(host: str) -> None:
+        if host in refused:
+            raise Postponed("not now")
+
+    log = Log(Pacer(0.1, 10, check))
+    waiting = [asyncio.create_task(log.request("a")) for _ in range(5)]
+    await asyncio.sleep(0.01)
+    refused.add("a")
+    start = time.monotonic()
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert (ends.count(None), len(log.starts)) == (1, 1)
+    assert time.monotonic() - start < 0.15
 
 
 async def test_a_crawl_delay_paces_the_pages(site: Any, open_door: Any) -> None:

@@ -71,5 +71,5 @@ async def test_a_circle_is_noticed_at_once(site: Any, door: Any, to: str) -> Non
 
 async def test_the_failure_at_the_end_is_the_failure(site: Any, door: Any) -> None:
     site.routes = chain((301, "/missing"))
-    with pytest.raises(Permanent, match="gone"):
+    with pytest.raises(Permanent, match="not found"):
         await door.fetch(site.url("/0"), Wanted.PAGE)

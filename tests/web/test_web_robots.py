@@ -1,6 +1,7 @@
 """robots.txt: RFC 9309, on files as sites really write them, behind the same guarded door."""
 
 import asyncio
+import gzip
 import time
 from typing import Any
 
@@ -154,11 +155,53 @@ async def test_robots_is_asked_once_for_many_pages(site: Any, door: Any) -> None
     assert [request.path for request in site.requests].count("/robots.txt") == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451, 204])
-async def test_no_file_means_no_rules(site: Any, door: Any, status: int) -> None:
-    site.routes = {"/robots.txt": (status, b"" if status == 204 else b"User-agent: *\nDisallow: /", {}),
-                   "/a": (200, HTML, {})}
-    assert (await door.fetch(site.url("/a"), Wanted.PAGE)).body == HTML
+async def test_what_each_status_of_the_file_means(site: Any, open_door: Any) -> None:
+    """RFC 9309 §2.3.1: rules with 200, none with 4xx, nothing may be read with 5xx."""
+    site.routes["/a"] = (200, HTML, {"connection": "close"})
+    unavailable = [*range(500, 512), 520, 599, 600, 999]
+    for status in [*range(201, 210), *range(300, 310), *range(400, 452), *unavailable]:
+        body = b"" if status in {204, 304} else b"User-agent: *\nDisallow: /"
+        site.routes["/robots.txt"] = (status, body, {"connection": "close"})
+        door = open_door(site.pair)
+        try:
+            came: object = (await door.fetch(site.url("/a"), Wanted.PAGE)).body
+        except (Permanent, Transient) as error:
+            came = error
+        door.close()
+        if status == 203:
+            assert isinstance(came, Permanent), status
+        elif status not in unavailable:
+            assert came == HTML, status
+        else:
+            assert isinstance(came, Transient), status
+            assert "robots.txt is unavailable" in came.reason
+
+
+@pytest.mark.parametrize("headers", [
+    {"content-encoding": "gzip"}, {"content-encoding": "compress"}, {"content-encoding": "br"},
+])
+async def test_a_file_that_cannot_be_decoded_is_unavailable_not_a_verdict_on_the_page(
+    site: Any, door: Any, headers: dict[str, str]
+) -> None:
+    site.routes = {"/robots.txt": (200, b"User-agent: *\nDisallow: /", headers), "/a": (200, HTML, {})}
+    with pytest.raises(Transient, match=r"robots\.txt is unavailable: the answer is"):
+        await door.fetch(site.url("/a"), Wanted.PAGE)
+
+
+async def test_a_file_may_be_compressed(site: Any, door: Any) -> None:
+    rules = gzip.compress(b"User-agent: *\nDisallow: /x")
+    site.routes = {"/robots.txt": (200, rules, {"content-encoding": "gzip"}), "/a": (200, HTML, {})}
+    await door.fetch(site.url("/a"), Wanted.PAGE)
+    with pytest.raises(Permanent, match="refuses"):
+        await door.fetch(site.url("/x"), Wanted.PAGE)
+
+
+async def test_sites_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.web.robots.SITES", 10)
+    library = Library()
+    for number in range(100):
+        await library.robots.check(Address.parse(f"https://n{number}.example/a"))
+    assert len(library.robots._sites) == 10
 
 
 @pytest.mark.parametrize(("route", "reason"), [

@@ -74,6 +74,22 @@ def test_a_feed_may_come_under_any_type(declared: str, body: bytes) -> None:
     check(Wanted.ANY, declared, body)
 
 
+@pytest.mark.parametrize(("declared", "body", "reason"), [
+    ("image/png", PNG, "it is an image"),
+    ("application/pdf", PDF, "it is a PDF"),
+    ("application/octet-stream", ZIP, "it is a zip archive"),
+    ("audio/mpeg", b"ID3\x03", "it is sound"),
+    ("application/rss+xml", PNG, "it declares application/rss+xml but is an image"),
+    ("application/feed+json", ZIP, "it declares application/feed+json but is a zip archive"),
+])
+def test_only_what_declares_to_be_text_is_told_to_be_something_else(
+    declared: str, body: bytes, reason: str
+) -> None:
+    with pytest.raises(Permanent) as refused:
+        check(Wanted.FEED, declared, body)
+    assert refused.value.reason == reason
+
+
 @pytest.mark.parametrize("body", [PDF, PNG, ZIP, b"\xff\xd8\xff\xe0", b"GIF89a", b"a\x00b"])
 @pytest.mark.parametrize("wanted", list(Wanted))
 def test_nothing_is_wanted_that_is_binary(body: bytes, wanted: Wanted) -> None:

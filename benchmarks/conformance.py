@@ -1,4 +1,4 @@
-"""Hold the address policy and robots.txt to corpora of facts: ``python tests/web/score_corpora.py FOLDER``.
+"""``make conformance CORPUS=folder``: hold the address policy and robots.txt to facts from elsewhere.
 
 Reads addresses.json, urls_unsafe.json and robots.json of the folder. No name is looked up: every public name
 is taken to lead to a public address and every other one to where the fact says.

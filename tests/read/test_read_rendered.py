@@ -1,0 +1,141 @@
+"""A page without text is rendered when there is a browser, and waits and is counted when there is none."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import select
+
+from models.addresses import identity_key
+from models.blocks import Block, BlockKind
+from models.extracted import Extracted
+from models.session import Database
+from models.states import DocumentState
+from models.tables import Document, DocumentVersion, Source
+from tasks import reports
+from tasks.errors import NeedsBrowser, Permanent, StageError, Transient, Unsafe
+from tasks.ports import Fetched, Validators, Wanted
+from tasks.read import due, read_documents, wake
+
+pytestmark = pytest.mark.database
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+URL = "https://app.example/story"
+
+
+def fetched(body: str, url: str = URL, **values: Any) -> Fetched:
+    return Fetched(url=url, final_url=url, status=200, body=body.encode(), media_type="text/html",
+                   charset="utf-8", fetched_at=NOW, **{"validators": Validators()} | values)
+
+
+class Shells:
+    """A fetcher for which every page is an empty shell, with validators."""
+
+    def __init__(self) -> None:
+        self.asked: list[Validators | None] = []
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None,
+                    headers: Mapping[str, str] | None = None) -> Fetched:
+        self.asked.append(validators)
+        return fetched("", url, validators=Validators(etag='"shell"'))
+
+
+class Words:
+    """A parser for which a page is one paragraph, and needs a browser while it has no text."""
+
+    async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
+        if not body:
+            raise NeedsBrowser("the page has no text until a browser renders it")
+        return Extracted((Block(BlockKind.PARAGRAPH, body.decode()),), "Title", "words").to_json()
+
+
+class Scripts:
+    """A renderer that gives what scripts would make of a page, or a failure."""
+
+    def __init__(self, made: str | StageError) -> None:
+        self.made = made
+
+    async def render(self, url: str) -> Fetched:
+        if isinstance(self.made, StageError):
+            raise self.made
+        return fetched(self.made, url)
+
+
+def plant(db: Database, **values: Any) -> UUID:
+    with db.begin() as session:
+        source = Source(kind="page", name="App", url=f"{URL}/{uuid4()}")
+        session.add(source)
+        session.flush()
+        document = Document(
+            id=uuid4(), source_id=source.id, url=URL, key=identity_key(URL), discovered_at=NOW,
+            **{"due_at": NOW} | values)
+        session.add(document)
+        return document.id
+
+
+def document(db: Database, document_id: UUID) -> Document:
+    with db.begin() as session:
+        return session.get_one(Document, document_id)
+
+
+async def read(
+    db: Database, renderer: Scripts | None, web: Shells | None = None, now: datetime = NOW
+) -> None:
+    await read_documents(db, web or Shells(), Words(), "test", 9, now, renderer=renderer)
+
+
+async def test_a_page_that_scripts_make_is_read_as_they_make_it(db: Database) -> None:
+    page = plant(db)
+    await read(db, Scripts("The tide is at three metres."))
+    assert document(db, page).state == DocumentState.READ
+    with db.begin() as session:
+        [version] = session.scalars(select(DocumentVersion)).all()
+    assert version.text == "The tide is at three metres."
+
+
+async def test_the_shell_s_validators_do_not_speak_for_what_was_rendered(db: Database) -> None:
+    page, web = plant(db), Shells()
+    await read(db, Scripts("The tide is at three metres."), web)
+    with db.begin() as session:
+        session.get_one(Document, page).due_at = NOW + timedelta(hours=1)
+    await read(db, Scripts("The tide is at four metres."), web, NOW + timedelta(hours=1))
+    assert web.asked == [Validators(), Validators()]
+    assert document(db, page).reason == "changed: version 2"
+
+
+@pytest.mark.parametrize(("made", "state", "reason"), [
+    ("", DocumentState.REJECTED, "there is nothing to read on the page, even after its scripts have run"),
+    (Permanent("not found (HTTP 404)"), DocumentState.REJECTED, "not found (HTTP 404)"),
+    (Unsafe("its scripts led astray"), DocumentState.REJECTED, "its scripts led astray"),
+    (Transient("the browser could not show it"), DocumentState.WAITING, "the browser could not show it"),
+])
+async def test_what_the_browser_could_not_make_says_so(
+    db: Database, made: str | StageError, state: str, reason: str
+) -> None:
+    page = plant(db)
+    await read(db, Scripts(made))
+    row = document(db, page)
+    assert (row.state, row.reason) == (state, reason)
+    assert (row.due_at is not None) == (state == DocumentState.WAITING)
+
+
+async def test_without_a_browser_a_page_waits_and_is_counted_until_there_is_one(db: Database) -> None:
+    page = plant(db)
+    await read(db, None)
+    assert document(db, page).state == DocumentState.NEEDS_BROWSER
+    assert reports.depths(db)["documents"] == {DocumentState.NEEDS_BROWSER: 1}
+    assert due(db, NOW + timedelta(days=365)) == 0
+    assert wake(db, NOW) == 1
+    assert wake(db, NOW) == 0
+    assert due(db, NOW) == 1
+    await read(db, Scripts("The tide is at three metres."))
+    assert document(db, page).state == DocumentState.READ
+
+
+@pytest.mark.parametrize("state", [
+    DocumentState.REJECTED, DocumentState.INDEXED, DocumentState.REMOVED, DocumentState.FAILED,
+])
+async def test_only_what_waits_for_a_browser_is_woken(db: Database, state: str) -> None:
+    plant(db, due_at=None, state=state)
+    assert wake(db, NOW) == 0
