@@ -178,7 +178,7 @@ def of_documents(patient: Almanac) -> list[str]:
                         GROUP BY 1)),
                    (SELECT count(*) FROM document_version JOIN document ON document.id = document_id
                     JOIN source ON source.id = source_id WHERE source.kind = 'feed'),
-                   (SELECT count(*) FROM chunk WHERE state <> 'live'),
+                   (SELECT count(*) FROM chunk WHERE state IN ('pending', 'retiring')),
                    (SELECT count(*) FROM (SELECT document_id, digest FROM chunk WHERE state = 'live'
                                           GROUP BY 1, 2 HAVING count(*) > 1))""").fetchone()
     found = {"states": states, "versions": versions, "moving": moving, "twice": twice}
