@@ -19,6 +19,8 @@ class Extracted:
     language: str | None = None
     canonical_url: str | None = None
     feeds: tuple[str, ...] = ()  # feeds that the page announces
+    modified_at: datetime | None = None
+    site_name: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -30,13 +32,17 @@ class Extracted:
             "language": self.language,
             "canonical_url": self.canonical_url,
             "feeds": list(self.feeds),
+            "modified_at": self.modified_at.isoformat() if self.modified_at else None,
+            "site_name": self.site_name,
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Extracted":
-        published = stored["published_at"]
-        return cls(**stored | {
+        dates = {
+            name: datetime.fromisoformat(stored[name]) if stored.get(name) else None
+            for name in ("published_at", "modified_at")
+        }
+        return cls(**stored | dates | {
             "blocks": tuple(Block.from_json(block) for block in stored["blocks"]),
-            "published_at": datetime.fromisoformat(published) if published else None,
             "feeds": tuple(stored["feeds"]),
         })

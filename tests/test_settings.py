@@ -42,6 +42,9 @@ WRONG = [
     ("ALMANAC_DATABASE_URL", "postgresql:me", "postgresql+psycopg://"),
     ("ALMANAC_DATABASE_URL", "postgresql://me:hunter2@db:high/x", "postgresql+psycopg://"),
     ("ALMANAC_QDRANT_URL", "http://qdrant:6333", "unset it"),
+    ("ALMANAC_BROWSER", "yes", "write off, auto, or ws://"),
+    ("ALMANAC_BROWSER", "http://browser:3000", "write off, auto, or ws://"),
+    ("ALMANAC_BROWSER", "ws://", "write off, auto, or ws://"),
     ("ALMANAC_PREFECT_URL", "prefect.lan:4200/api", "http://host:4200/api"),
     ("ALMANAC_PREFECT_URL", "http://prefect.lan:4200", "http://host:4200/api"),
     ("ALMANAC_PREFECT_URL", "http:///api", "http://host:4200/api"),
@@ -69,6 +72,8 @@ def test_a_setting_that_cannot_be_is_named_with_what_to_do(
 
 
 RIGHT = [
+    ("ALMANAC_BROWSER", "off"),
+    ("ALMANAC_BROWSER", "ws://browser:3000/"),
     ("ALMANAC_HOSTS", '["almanac.lan", "[::1]", "Bücher.example"]'),
     ("ALMANAC_DATABASE_URL", "postgresql+psycopg://almanac:p%40b@/almanac?host=/run/almanac"),
     ("ALMANAC_DATABASE_URL", "postgresql://a:b@db.lan:5433/almanac?sslmode=require"),

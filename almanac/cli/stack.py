@@ -14,6 +14,7 @@ from almanac.cli.screen import facts, one_line, screen, table, waits_for
 from almanac.client import ClientError, Json, connect
 from almanac.settings import Settings, settings
 from almanac.stack.errors import StackError
+from models.states import DocumentState
 
 
 def up(
@@ -82,18 +83,20 @@ def status() -> None:
     now = report(settings())
     if not now["running"]:
         raise Failed("Almanac is not running: start it with `almanac up`", now)
-    now["held"] = held() if now["health"] else None
+    told = system() if now["health"] else None
+    now["held"] = told and told["held"]
+    now["needs_browser"] = told and told["queues"]["documents"].get(DocumentState.NEEDS_BROWSER, 0)
     screen.show(now, described(now))
     raise typer.Exit(0 if now["fine"] else 1)
 
 
-def held() -> Json | None:
-    """What holds articles back from the index, as far as the library says."""
+def system() -> Json | None:
+    """What waits and what holds it back, as far as the library says."""
     try:
-        found: Json | None = connect().system()["held"]
+        told: Json = connect().system()
     except ClientError:
         return None
-    return found
+    return told
 
 
 def described(now: Json) -> str:
@@ -105,7 +108,12 @@ def described(now: Json) -> str:
     parts = table(("PART", "STATE", "PID", "PORT", "FOR", "RESTARTS", "LAST PROBLEM"), rows, "no parts yet")
     health = (now["health"] or {}).get("status", "does not answer")
     waits = now["held"] and waits_for(now["held"])
-    return "\n".join([parts, "", facts([("library says", health), ("articles", waits)]), where(now)])
+    said = [("library says", health), ("articles", waits), ("browser", awaited(now["needs_browser"]))]
+    return "\n".join([parts, "", facts(said), where(now)])
+
+
+def awaited(pages: int | None) -> str | None:
+    return f"{pages} pages wait for one: `almanac doctor` says why" if pages else None
 
 
 def elapsed(since: str) -> str:

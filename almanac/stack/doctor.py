@@ -136,7 +136,7 @@ def browser(settings: Settings) -> Iterator[Finding]:
     if settings.browser == "off":
         yield Finding("browser", None, f"off (ALMANAC_BROWSER): {WAITING_PAGES}")
     elif where is None:
-        yield Finding("browser", None, f"no Chromium here: {WAITING_PAGES}; install chromium to have them read")
+        yield Finding("browser", None, f"no Chromium here: {WAITING_PAGES}; install one to have them read")
     elif settings.browser == "auto" and not chromium.may_be_sandboxed():
         yield Finding("browser", None, f"{where}, without its own sandbox since this is root: run Almanac as "
                       "another user to have it")

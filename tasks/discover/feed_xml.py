@@ -26,6 +26,10 @@ WIDE = {  # by the byte order mark or the first character; the longer ones first
     b"\xfe\xff": "utf-16-be", b"<\0\0\0": "utf-32-le", b"<\0": "utf-16-le", b"\0<": "utf-16-be",
 }
 CHARACTER = re.compile(rb"&#(?:x([0-9a-f]{1,20})|([0-9]{1,20}));", re.IGNORECASE)
+# A feed needs none of what a document type can declare, and feedparser expands some of it.
+DOCTYPE = re.compile(
+    rb"(\A(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+)<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*+)?>",
+    re.IGNORECASE | re.DOTALL)
 UNIX_TIME = {10: timedelta(seconds=1), 13: timedelta(milliseconds=1)}  # by the number of its digits
 
 Told = Any  # feedparser's dictionaries
@@ -58,7 +62,8 @@ Reader._end_guid = Reader._end_id = end_guid
 def read_xml(body: bytes, url: str, charset: str | None, limit: int) -> tuple[str, list[Entry]]:
     """The feed's title and its first ``limit`` entries. Raises Permanent where it is no feed."""
     headers = {"content-location": url, "content-type": media_type(body, charset)}
-    stream = BytesIO(CHARACTER.sub(drawable, body))  # never bytes: those it would open as a path
+    body = CHARACTER.sub(drawable, DOCTYPE.sub(rb"\1", body, count=1))
+    stream = BytesIO(body)  # never bytes: those it would open as a path
     try:
         feed = feedparser.parse(
             stream, response_headers=headers, resolve_relative_uris=False, sanitize_html=False)

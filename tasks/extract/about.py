@@ -11,11 +11,15 @@ from models.addresses import resolve_link
 from tasks.extract.text import one_line
 
 FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
-DATE_NAMES = frozenset({
+PUBLISHED = frozenset({
     "article:published_time", "og:article:published_time", "og:published_time", "datepublished",
     "parsely-pub-date", "dc.date.issued", "dcterms.issued", "citation_publication_date",
 })
-DATE_IN_SCRIPT = re.compile(r'"datePublished"\s*:\s*"([^"]{8,40})"')
+MODIFIED = frozenset({
+    "article:modified_time", "og:article:modified_time", "og:updated_time", "og:modified_time",
+    "datemodified", "dc.date.modified", "dcterms.modified", "last-modified",
+})
+IN_SCRIPT = r'"{}"\s*:\s*"([^"]{{8,40}})"'
 YEARS = range(1990, 2200)
 LANGUAGE = re.compile(r"([a-z]{2})(?:[-_].*)?", re.IGNORECASE)
 MARKUP = re.compile(r"</?(?:a|b|br|code|em|i|mark|small|span|strong|sub|sup|u|wbr)\b[^<>]*>", re.IGNORECASE)
@@ -29,6 +33,8 @@ class About:
     title: str
     author: str | None
     published_at: datetime | None
+    modified_at: datetime | None
+    site_name: str | None
     language: str | None
     canonical_url: str | None
     feeds: tuple[str, ...]
@@ -43,11 +49,18 @@ def about(tree: HtmlElement, url: str) -> About:
     return About(
         title=one_line(MARKUP.sub("", found.title or ""))[:LONGEST_TITLE],
         author=one_line(MARKUP.sub("", found.author or ""))[:LONGEST_TITLE] or None,
-        published_at=_published(tree) or _instant(found.date or ""),
-        language=_language(tree),
+        published_at=_declared(tree, "datePublished", PUBLISHED) or _instant(found.date or ""),
+        modified_at=_declared(tree, "dateModified", MODIFIED),
+        site_name=_site_name(found.sitename, found.hostname),
+        language=_declared_language(tree),
         canonical_url=None if canonical is None else resolve_link(base, canonical.get("href")),
         feeds=tuple(dict.fromkeys(feed for feed in feeds if feed)),
     )
+
+
+def _site_name(named: str | None, host: str | None) -> str | None:
+    """The name that the page gives its site; its host name is none."""
+    return None if named == host else one_line(MARKUP.sub("", named or ""))[:LONGEST_TITLE] or None
 
 
 def _base(tree: HtmlElement, url: str) -> str:
@@ -64,26 +77,24 @@ def _is_feed(link: HtmlElement) -> bool:
     return (link.get("type") or "").lower().partition(";")[0].strip() in FEED_TYPES
 
 
-def _language(tree: HtmlElement) -> str | None:
+def _declared_language(tree: HtmlElement) -> str | None:
     found = LANGUAGE.fullmatch((tree.get("lang") or tree.get("xml:lang") or "").strip())
     return found[1].lower() if found else None
 
 
-def _published(tree: HtmlElement) -> datetime | None:
+def _declared(tree: HtmlElement, item: str, names: frozenset[str]) -> datetime | None:
     """The first instant that the page declares in a way made for it; to the second where it says so."""
-    for stated in _stated_dates(tree):
-        if instant := _instant(stated):
-            return instant
-    return None
+    return next(filter(None, map(_instant, _stated(tree, item, names))), None)
 
 
-def _stated_dates(tree: HtmlElement) -> list[str]:
+def _stated(tree: HtmlElement, item: str, names: frozenset[str]) -> list[str]:
     metas = [
         meta.get("content", "") for meta in tree.iter("meta")
-        if (meta.get("property") or meta.get("name") or meta.get("itemprop") or "").lower() in DATE_NAMES
+        if (meta.get("property") or meta.get("name") or meta.get("itemprop") or "").lower() in names
     ]
-    in_scripts = (DATE_IN_SCRIPT.search(script.text or "") for script in tree.iter("script"))
-    times = [time.get("datetime", "") for time in tree.iterfind(".//time[@itemprop='datePublished']")]
+    written = re.compile(IN_SCRIPT.format(item))
+    in_scripts = (written.search(script.text or "") for script in tree.iter("script"))
+    times = [time.get("datetime", "") for time in tree.iterfind(f".//time[@itemprop='{item}']")]
     return [*metas, *(found[1] for found in in_scripts if found), *times]
 
 

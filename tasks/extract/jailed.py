@@ -26,13 +26,13 @@ def main() -> None:
     requests, answers = _take_pipes()
     boot = json.loads(_read(requests))
     _die_with(boot["parent"])
-    _limit(boot["memory_bytes"])
     sys.path[:] = boot["path"]
     try:
         parsers = {name: _load(entry) for name, entry in boot["parsers"].items()}
     except Exception as error:
         _write(answers, json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         raise SystemExit(1) from error
+    _limit(boot["memory_bytes"])  # our own modules are loaded, and nothing hostile is here yet
     _write(answers, json.dumps({"ready": True}).encode())
     while header := _read(requests):
         request = json.loads(header)
@@ -65,8 +65,11 @@ def _limit(memory_bytes: int) -> None:
 
 
 def _load(entry: str) -> Function:
-    module, _, function = entry.partition(":")
-    loaded: Function = getattr(import_module(module), function)
+    """The parser, and what its module prepares while there are no limits yet."""
+    name, _, function = entry.partition(":")
+    module = import_module(name)
+    getattr(module, "prepare", lambda: None)()
+    loaded: Function = getattr(module, function)
     return loaded
 
 

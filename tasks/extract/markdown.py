@@ -12,6 +12,7 @@ from models.blocks import Block, BlockKind
 from models.extracted import Extracted
 from tasks.errors import Permanent
 from tasks.extract.charset import decode
+from tasks.extract.language import language_of
 from tasks.extract.text import MOST_CHARACTERS, code, lines, one_line, without_controls
 
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -33,7 +34,7 @@ def parse(body: bytes, url: str, media_type: str, charset: str | None) -> dict[s
     if not blocks:
         raise Permanent("there is nothing to read in the file")
     title = next((block.text for block in blocks if block.kind is BlockKind.HEADING and block.level == 1), "")
-    return Extracted(blocks, title, "markdown").to_json()
+    return Extracted(blocks, title, "markdown", language=language_of(text)).to_json()
 
 
 def blocks_of(markdown: str) -> tuple[Block, ...]:

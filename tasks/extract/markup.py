@@ -1,15 +1,14 @@
-"""A page's markup: read within limits, and put in order before the text is looked for."""
+"""A page's markup: read within limits, without what nobody sees."""
 
 import re
 import sys
-from collections import Counter
 from dataclasses import dataclass
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
-from trafilatura.xpaths import BODY_XPATH
 
 from tasks.errors import Permanent
+from tasks.extract.structure import put_in_order
 from tasks.extract.text import one_line, without_controls
 
 LARGEST = 3_000_000  # bytes of markup; scripts and styles do not count
@@ -19,11 +18,6 @@ REFERENCE = re.compile(r"&#(?:x([0-9a-f]+)|([0-9]+));?", re.IGNORECASE)
 
 UNSEEN = ("style", "template", "svg", "noscript", "iframe", "object")
 METADATA = ("application/ld+json", "application/settings+json")  # scripts that say things about the page
-ROWS_AND_LISTS = frozenset({"table", "thead", "tbody", "tr", "ul", "ol", "dl"})
-HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-SENTENCE = 8  # words; shorter paragraphs are menus and bylines as often as text
-MOST = 0.8
-TABLE_PARTS = ("caption", "colgroup", "thead", "tbody", "tfoot", "tr", "td", "th")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,7 @@ def read(text: str) -> Page:
         raise Permanent(f"the page has more than {MOST_ELEMENTS:,} elements")
     noscript = one_line(" ".join(element.text_content() for element in tree.iter("noscript")))
     scripted = _drop_unseen(tree)
-    _put_in_order(tree)
+    put_in_order(tree)
     return Page(tree, scripted, noscript)
 
 
@@ -86,49 +80,3 @@ def _drop_unseen(tree: HtmlElement) -> bool:
     for script in scripts:
         script.drop_tree()
     return bool(scripts)
-
-
-def _put_in_order(tree: HtmlElement) -> None:
-    """Make structure explicit where the extractor would lose it."""
-    for pre in list(tree.iter("pre")):  # only <pre><code> keeps its indentation
-        for line_break in pre.iter("br"):
-            line_break.tail = f"\n{line_break.tail or ''}"
-        text = pre.text_content()
-        pre.clear(keep_tail=True)
-        etree.SubElement(pre, "code").text = text
-    for caption in tree.xpath("//table/caption"):  # else it is taken for a header row
-        caption.tag = "p"
-        caption.getparent().addprevious(caption)
-    for table in list(tree.iter("table")):
-        parts = list(table.iterdescendants(TABLE_PARTS))
-        parts = [part for part in parts if next(part.iterancestors("table")) is table]
-        if _is_layout(table, [part.tag for part in parts]):
-            for part in [table, *parts]:
-                part.tag = "div"
-    if next(tree.iter("article", "main"), None) is None and not any(frame(tree) for frame in BODY_XPATH):
-        _frame(tree)
-
-
-def _frame(tree: HtmlElement) -> None:
-    """Mark the innermost element with most of the text: without a frame, headings and lists would be lost."""
-    words: Counter[HtmlElement] = Counter()
-    for paragraph in tree.iterfind("body//p"):
-        count = len(paragraph.text_content().split())
-        if count >= SENTENCE:
-            words.update(dict.fromkeys(paragraph.iterancestors(), count))
-    enough = MOST * words[tree]
-    holders = [element for element in words if words[element] >= enough and element.tag not in ROWS_AND_LISTS]
-    if not holders:
-        return
-    innermost = max(holders, key=lambda element: len(list(element.iterancestors())))
-    article = etree.Element("article")
-    article.text, innermost.text = innermost.text, None
-    article.extend(list(innermost))
-    innermost.append(article)
-
-
-def _is_layout(table: HtmlElement, tags: list[str]) -> bool:
-    """A table that only places things: it has no header, and one cell or headings or tables in its cells."""
-    if "th" in tags:
-        return False
-    return tags.count("td") == 1 or next(table.iterdescendants("table", *HEADINGS), None) is not None

@@ -14,6 +14,7 @@ from tasks.errors import Permanent
 from tasks.extract.about import about
 from tasks.extract.blocks import blocks_of
 from tasks.extract.charset import decode
+from tasks.extract.language import identifier, language_of
 from tasks.extract.markup import Page, read
 from tasks.extract.text import MOST_CHARACTERS, is_text, one_line, paragraphs
 from tasks.extract.verdict import check
@@ -26,6 +27,11 @@ FEED = re.compile(r"\s*(?:<[?!][^>]*>\s*)*<(?:rss|feed|rdf:rdf)\b", re.IGNORECAS
 MUCH_LOST = 0.15  # of the visible text: below that, precision is asked whether it kept too little
 CLEARLY_MORE = 2.0
 LONGEST_FIRST_LINE = 120
+
+
+def prepare() -> None:
+    """Load what a page cannot be read without, before the jail closes."""
+    identifier()
 
 
 def parse(body: bytes, url: str, media_type: str, charset: str | None) -> dict[str, Any]:
@@ -51,7 +57,8 @@ def plain(text: str) -> Extracted:
     if not blocks:
         raise Permanent("there is nothing to read on the page")
     first = blocks[0].text.partition("\n")[0]
-    return Extracted(blocks, first if len(first) <= LONGEST_FIRST_LINE else "", "plain")
+    title = first if len(first) <= LONGEST_FIRST_LINE else ""
+    return Extracted(blocks, title, "plain", language=language_of(text))
 
 
 def html(text: str, url: str) -> Extracted:
@@ -61,17 +68,17 @@ def html(text: str, url: str) -> Extracted:
     check(page, [block.text for block in blocks])
     return Extracted(
         blocks, says.title or _first_heading(blocks), extractor, author=says.author,
-        published_at=says.published_at, language=says.language, canonical_url=says.canonical_url,
-        feeds=says.feeds,
+        published_at=says.published_at, modified_at=says.modified_at,
+        language=language_of(text_of(blocks)) or says.language, site_name=says.site_name,
+        canonical_url=says.canonical_url, feeds=says.feeds,
     )
 
 
 def article(page: Page, url: str) -> tuple[str, tuple[Block, ...]]:
     """The main text, and which mode of trafilatura found it.
 
-    Precision is right most often; where it keeps almost nothing of the page, the balanced mode is asked too,
-    and taken when it finds clearly more. (On 181 articles: F1 .963 for precision alone, .959 for balanced
-    alone, .968 by this rule.)
+    Precision is right most often (F1 on 181 articles .973, balanced .965); where it keeps almost nothing of
+    the page, the balanced mode is asked too, and taken when it finds clearly more.
     """
     precise = _blocks(page.tree, partial(extract, favor_precision=True), url)
     kept = len(text_of(precise))

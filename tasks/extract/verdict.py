@@ -1,6 +1,6 @@
-"""Pages that answer 200 and are no article: shells of scripts, error pages, sign-in forms, consent walls.
+"""Pages that answer 200 and are no article: shells of scripts, error pages, forms, walls, lists of others.
 
-Each rule looks at a page of little text only, so that an article about any of these is never refused.
+Each rule but the last looks at a page of little text only: an article about any of these is never refused.
 """
 
 import re
@@ -8,6 +8,7 @@ import re
 from lxml.etree import XPath
 
 from tasks.errors import NeedsBrowser, Permanent
+from tasks.extract.listing import is_listing
 from tasks.extract.markup import Page
 
 SHORT = 1500  # characters of extracted text; a longer page is an article, whatever its title
@@ -49,6 +50,17 @@ AGREE = re.compile(
     r"|(?:tout )?accepter|j.accepte|aceptar(?: todo)?|accett[ao](?: tutto)?",
     re.IGNORECASE,
 )
+PAYWALL = re.compile(
+    r"(?:subscribe|sign up|register|log in|sign in|become a member|join)(?: now| today| here)?"
+    r" to (?:continue reading|keep reading|read (?:the (?:full|rest|whole)|this|more of this))"
+    r"|to (?:continue|keep) reading(?: this \w+)?,? (?:please )?(?:subscribe|register|sign|log|become)"
+    r"|(?:this|the) (?:article|story|content|post) is (?:only )?(?:available |reserved )?(?:exclusively )?"
+    r"(?:for|to) (?:paying |paid )?(?:subscribers|members)"
+    r"|you have (?:reached|used|read) (?:your|all your|all of your|the) .{0,30}(?:free|articles?)"
+    r"|jetzt (?:abonnieren|weiterlesen mit)|weiterlesen mit .{0,20}(?:abo|plus)|nur f\u00fcr abonnenten"
+    r"|r\u00e9serv\u00e9 (?:\u00e0 nos|aux) abonn\u00e9s|solo para suscriptores|riservato agli abbonati",
+    re.IGNORECASE,
+)
 HEADLINES = XPath("//title | //h1")
 PASSWORD = XPath("boolean(//input[translate(@type, 'PASWORD', 'pasword') = 'password'])")
 FORM = XPath("boolean(//form[.//input])")
@@ -61,9 +73,16 @@ MOUNTS = XPath(
 
 def check(page: Page, paragraphs: list[str]) -> None:
     """Raise NeedsBrowser or Permanent when the page is no article; ``paragraphs`` is what was extracted."""
+    if sum(map(len, paragraphs)) <= SHORT:
+        _check_short(page, paragraphs)
+    if is_listing(page.tree, paragraphs):
+        raise Permanent("the page lists others and is no article itself: add it as a source of kind page")
+    if not paragraphs:
+        raise Permanent("there is nothing to read on the page")
+
+
+def _check_short(page: Page, paragraphs: list[str]) -> None:
     length = sum(map(len, paragraphs))
-    if length > SHORT:
-        return
     visible = page.visible()
     headlines = [" ".join(element.text_content().split()) for element in HEADLINES(page.tree)]
     opening = [*headlines, *paragraphs[:1]] if len(visible) < BARE else headlines
@@ -77,8 +96,8 @@ def check(page: Page, paragraphs: list[str]) -> None:
         raise Permanent("the page is a sign-in form, not an article")
     if _is_consent_wall(page, paragraphs):
         raise Permanent("the page is a wall that asks for consent, not an article")
-    if not paragraphs:
-        raise Permanent("there is nothing to read on the page")
+    if PAYWALL.search(visible):
+        raise Permanent("the page shows only the beginning of an article to those who do not pay")
 
 
 def _names_an_error(headline: str) -> bool:

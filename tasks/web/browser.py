@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from urllib.parse import urldefrag, urlsplit
 
-from playwright.async_api import Playwright, async_playwright
+from playwright.async_api import Error, Playwright, async_playwright
 
 from models.addresses import Address
 from tasks.errors import StageError, Unsafe
@@ -56,10 +56,13 @@ class Browser:
 
     async def _render(self, url: str) -> Fetched:
         try:
-            async with self._driver() as playwright, self._room:
-                return await self._visit(playwright, Address.parse(url))
+            start = Address.parse(url)
         except ValueError as error:
             raise Unsafe(str(error)) from error
+        try:
+            backend = await network_for(start, self._policy, self._resolver)
+            async with self._driver() as playwright, self._room:
+                return await self._visit(playwright, start, backend)
         except asyncio.CancelledError:
             if self._background.closed:  # nobody asked for this page to be left
                 raise of_content(Content.BROWSER_CLOSED) from None
@@ -78,10 +81,10 @@ class Browser:
             async with self._starting:
                 if self._playwright and not self._waiting:
                     idle, self._playwright = self._playwright, None
-                    await idle.stop()
+                    with suppress(Error):
+                        await idle.stop()
 
-    async def _visit(self, playwright: Playwright, start: Address) -> Fetched:
-        backend = await network_for(start, self._policy, self._resolver)
+    async def _visit(self, playwright: Playwright, start: Address, backend: GuardedBackend) -> Fetched:
         ip, clients = await self._sides()
         proxy = GuardProxy(backend, clients)
         async with proxy.open(ip) as way_out:
@@ -89,14 +92,12 @@ class Browser:
             try:
                 url, html = await visit.read(playwright, str(start))
             except StageError:
-                self._check_end(start, visit.asked, proxy)
+                self._check_end(visit.asked or str(start), proxy)
                 raise
-        if proxy.overrun:
-            raise proxy.overrun
         for end in (visit.asked, url):
-            self._check_end(start, end, proxy)
+            self._check_end(end, proxy)
         return Fetched(
-            url=str(start), final_url=urldefrag(url).url, status=200, body=html.encode(),
+            url=str(start), final_url=urldefrag(url).url, status=200, body=html.encode(errors="replace"),
             media_type="text/html", charset="utf-8", validators=Validators(), fetched_at=datetime.now(UTC),
         )
 
@@ -116,10 +117,12 @@ class Browser:
         transport.close()
         return ours, peers
 
-    def _check_end(self, start: Address, url: str, proxy: GuardProxy) -> None:
-        """Judge where the page was led. Raises Unsafe, Transient."""
+    def _check_end(self, url: str, proxy: GuardProxy) -> None:
+        """Judge where the page was led, and what it loaded on the way. Raises StageErrors."""
+        if proxy.overrun:
+            raise proxy.overrun
         try:
-            end = Address.parse(url) if url else start
+            end = Address.parse(url)
             if refusal := proxy.refused.get((end.host, end.port)):
                 raise refusal
             self._policy.check_host(end.host, end.port)

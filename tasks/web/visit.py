@@ -106,14 +106,16 @@ class Visit:
             chromium.kill(self._mark)
 
     async def _launch(self, playwright: Playwright) -> Process:
+        timeout = self._limits.seconds * 1000
         arguments = list(chromium.switches(self._way_out, self._mark))
         if not self._where.startswith(("ws://", "wss://")):
             return await playwright.chromium.launch(
                 executable_path=self._where, args=arguments, ignore_default_args=list(chromium.NOT_WANTED),
-                chromium_sandbox=chromium.may_be_sandboxed(), env=dict(chromium.ENVIRONMENT), timeout=0,
+                chromium_sandbox=chromium.may_be_sandboxed(), env=dict(chromium.ENVIRONMENT),
+                timeout=timeout,
             )
         options = json.dumps({"args": arguments, "ignoreDefaultArgs": list(chromium.NOT_WANTED)})
-        browser = await playwright.chromium.connect(self._where, timeout=0, headers={
+        browser = await playwright.chromium.connect(self._where, timeout=timeout, headers={
             "x-playwright-browser": "chromium", "x-playwright-launch-options": options})
         await self._check_switches(browser)
         return browser

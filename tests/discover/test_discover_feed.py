@@ -331,6 +331,15 @@ def test_an_external_entity_reads_no_file(tmp_path: Path, rss: Rss) -> None:
             assert "keys" not in json.dumps(parse(encoded))
 
 
+@pytest.mark.parametrize("doctype", [
+    '<!DOCTYPE rss [<!ENTITY x "EXPANDED">]>', '<!doctype\n\nrss\n[\n<!ENTITY\tx\n"EXPANDED">\n]\n>',
+    '<!-- by hand --><!DOCTYPE rss SYSTEM "a.dtd" [ <!ENTITY x "EXPANDED"> ] >',
+])
+def test_an_entity_that_the_feed_itself_declares_is_not_expanded(doctype: str, rss: Rss) -> None:
+    (item,) = items(rss("<title>a &x; b</title>").replace("<rss", f"{doctype}<rss", 1))
+    assert "EXPANDED" not in item["title"]
+
+
 def test_bytes_that_name_a_file_are_not_opened(tmp_path: Path, rss: Rss) -> None:
     target = tmp_path / "feed.xml"
     target.write_text(rss(1))

@@ -262,6 +262,39 @@ def is_alive(process: psutil.Process) -> bool:
 def test_a_jailed_child_loads_nothing_of_the_rest_of_almanac() -> None:
     code = (
         "import sys, tasks.extract.jailed, tasks.extract.page, tasks.extract.markdown, tasks.extract.jail;"
-        "print([m for m in ('torch', 'prefect', 'sqlalchemy', 'numpy', 'httpx') if m in sys.modules])"
+        "print([m for m in ('torch', 'prefect', 'sqlalchemy', 'playwright', 'httpx') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
+
+
+# Feeds and pages whose parsing takes the square of their size; each is small enough to be let in.
+QUADRATIC = {
+    "feed of attributes": ("feed", b"<rss version='2.0'><channel><item " + b" ".join(
+        b"a%d='1'" % number for number in range(60_000)) + b"><title>x</title></item></channel></rss>"),
+    "feed of nested tags": ("feed", b"<rss version='2.0'><channel>" + b"<a>" * 300_000 + b"</channel></rss>"),
+    "page of attributes": ("page", b"<html><body><p " + b" ".join(
+        b"a%d=1" % number for number in range(60_000)) + b">text</p>"),
+}
+
+
+@pytest.mark.parametrize("what", QUADRATIC)
+async def test_what_takes_the_square_of_its_size_ends_at_the_limit_with_the_reason(
+    what: str, make_jail: MakeJail
+) -> None:
+    parser, body = QUADRATIC[what]
+    jail = make_jail(parsers={"feed": "tasks.discover.feed:parse", "page": "tasks.extract.page:parse"},
+                     cpu_seconds=1, wall_seconds=60)
+    context = {"url": "https://a.example/", "media_type": "text/xml", "charset": None}
+    with pytest.raises(Permanent, match="parsing took more than 1 s of CPU"):
+        await jail.parse(parser, body, context)
+    neighbour = b"<rss version='2.0'><channel><item><title>Tides</title></item></channel></rss>"
+    assert (await jail.parse("feed", neighbour, context))["items"][0]["title"] == "Tides"
+
+
+async def test_json_that_is_nested_without_end_is_refused_and_not_followed(make_jail: MakeJail) -> None:
+    jail = make_jail(parsers={"feed": "tasks.discover.feed:parse"})
+    context = {"url": "https://a.example/", "media_type": "application/feed+json", "charset": None}
+    for deep in (b"[" * 200_000, b'{"a":' * 200_000):
+        body = b'{"version": "https://jsonfeed.org/version/1.1", "items": ' + deep
+        with pytest.raises(Permanent, match="its JSON is nested too deeply"):
+            await jail.parse("feed", body, context)

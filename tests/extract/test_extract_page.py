@@ -67,6 +67,22 @@ def test_structure_is_kept_and_what_is_around_the_article_is_left_out() -> None:
     assert outline(read(ARTICLE).blocks) == OUTLINE
 
 
+PAGES = Path(__file__).parent / "pages"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in PAGES.glob("*.outline")))
+def test_a_page_is_read_as_its_outline_says(name: str) -> None:
+    """A manual, a diary in a layout table, a question with code, a story in parts: each sentence once."""
+    blocks = read((PAGES / f"{name}.html").read_bytes()).blocks
+    wanted = (PAGES / f"{name}.outline").read_text(encoding="utf-8").splitlines()
+    assert [line.replace("\n", "\\n") for line in outline(blocks)] == wanted
+
+
+def test_a_line_that_only_the_source_breaks_is_one_line() -> None:
+    found = read(f"<html><body><article><p>The <i>old</i> gauge\n  at the\npier <b>is</b> red.</p>{FILLER}")
+    assert found.blocks[0].text == "The old gauge at the pier is red."
+
+
 @pytest.mark.parametrize("around", [
     "<body>{}</body>",
     "<body><div class='x'><div>{}</div></div></body>",
@@ -91,7 +107,8 @@ def test_a_page_says_what_it_is() -> None:
 def test_a_page_that_says_nothing_of_itself_gets_nothing_made_up() -> None:
     found = read(f"<html><body><article>{FILLER}</article><footer>Copyright 2019</footer></body></html>")
     assert (found.title, found.author, found.published_at) == ("", None, None)
-    assert (found.language, found.canonical_url, found.feeds) == (None, None, ())
+    assert (found.modified_at, found.site_name) == (None, None)
+    assert (found.canonical_url, found.feeds) == (None, ())
 
 
 @pytest.mark.parametrize(("head", "title"), [
@@ -115,8 +132,16 @@ def test_a_published_date_is_an_instant_in_utc_or_nothing(stated: str, instant: 
     in_meta = f"<meta property='article:published_time' content='{stated}'>"
     in_script = f'<script type="application/ld+json">{{"datePublished": "{stated}"}}</script>'
     for head in (in_meta, in_script):
-        found = read(f"<html><head>{head}</head><body><article>{FILLER}</article></body></html>")
-        assert found.published_at == instant
+        for was, says in (("published", "published_at"), ("modified", "modified_at")):
+            head = head.replace("published", was).replace("Published", was.capitalize())
+            found = read(f"<html><head>{head}</head><body><article>{FILLER}</article></body></html>")
+            assert getattr(found, says) == instant
+
+
+def test_a_page_names_the_site_it_is_of() -> None:
+    head = "<meta property='og:site_name' content='The Harbour  Post'>"
+    found = read(f"<html><head>{head}</head><body><article>{FILLER}</article></body></html>")
+    assert found.site_name == "The Harbour Post"
 
 
 @pytest.mark.parametrize(("href", "canonical"), [
@@ -132,11 +157,29 @@ def test_a_canonical_address_is_absolute_and_of_the_web(href: str, canonical: st
     assert found.canonical_url == canonical
 
 
+@pytest.mark.parametrize(("said", "language"), [
+    ("Der Pegel an der Mole wird vom Hafenmeister zweimal am Tag abgelesen, auch der an der Mühle.", "de"),
+    ("Le maître du port lit la hauteur de l'eau deux fois par jour, et l'écrit dans son grand livre.", "fr"),
+    ("Смотритель гавани записывает высоту воды дважды в день, утром и вечером, в большую книгу.", "ru"),
+    ("港の管理人は一日に二回、桟橋の水位を読み取り、大きな帳面に書き留めます。" * 2, "ja"),
+])
+@pytest.mark.parametrize("declared", ["", "en", "de-AT"])
+def test_a_language_is_found_from_the_text_whatever_was_declared(
+    said: str, language: str, declared: str
+) -> None:
+    for body, media_type in ((f'<html lang="{declared}"><body><article><p>{said}</p>', "text/html"),
+                             (said, "text/plain")):
+        assert read(body, media_type).language == language
+
+
 @pytest.mark.parametrize(("lang", "language"), [
     ("de", "de"), ("pt-BR", "pt"), ("EN_us", "en"), ("gsw", None), ("", None), ("english", None),
 ])
-def test_a_language_is_two_letters_or_none(lang: str, language: str | None) -> None:
-    assert read(f'<html lang="{lang}"><body><article>{FILLER}</article></body></html>').language == language
+def test_the_declared_language_stands_where_the_text_is_too_short_to_tell(
+    lang: str, language: str | None
+) -> None:
+    found = read(f'<html lang="{lang}"><body><article><p>OK, 3 m.</p></article></body></html>')
+    assert found.language == language
 
 
 def test_text_is_composed_and_holds_nothing_that_cannot_be_stored() -> None:

@@ -91,6 +91,64 @@ def test_a_wall_before_the_article_is_not_the_article(html: str, what: str) -> N
     assert refused.value.reason == f"the page is a {what}, not an article"
 
 
+START = f"<h1>The gauge</h1><p>{SENTENCE * 2}</p>"
+
+
+@pytest.mark.parametrize("html", [
+    f"<article>{START}</article><div><p>Subscribe to continue reading.</p><a href='/s'>Offers</a></div>",
+    f"<article>{START}</article><div><h3>This article is for subscribers only</h3></div>",
+    f"<article>{START}<p>To continue reading this article, please sign in.</p></article>",
+    f"<article>{START}</article><div>You have reached your limit of free articles this month.</div>",
+    f"<article>{START}</article><div>Cet article est r\u00e9serv\u00e9 aux abonn\u00e9s.</div>",
+    f"<article>{START}</article><div>Weiterlesen mit unserem Digital-Abo</div>",
+])
+def test_the_beginning_of_an_article_that_must_be_paid_for_is_not_the_article(html: str) -> None:
+    with pytest.raises(Permanent) as refused:
+        read(f"<html><body>{html}</body></html>")
+    assert refused.value.reason == "the page shows only the beginning of an article to those who do not pay"
+
+
+TABLE = ("<table>", "</table>")
+
+
+def cards(card: str, number: int = 3) -> str:
+    return "".join(card.replace("{n}", str(n)).replace("{text}", f"{SENTENCE}{n}.") for n in range(number))
+
+
+@pytest.mark.parametrize("html", [
+    cards("<div class='card'><h3><a href='/{n}'>Story number {n}</a></h3><p>{text}</p></div>"),
+    cards("<article><a href='/{n}'><h2>Story number {n}</h2><p>{text}</p></a></article>"),
+    cards("<div class='card'><h3>Story number {n}</h3><p>{text}</p><a href='/{n}'>Read more</a></div>", 9),
+    cards("<li><h2><a href='/{n}'>Story number {n}</a></h2><p>{text}</p></li>", 40),
+    cards("<div><a href='/{n}'>Story number {n} of many</a><p>{text}</p></div>", 5),
+    cards("<tr><td>{n}.</td><td><a href='/{n}'>Story number {n} of many</a></td></tr>", 30).join(TABLE),
+    f"<ul>{cards('<li><a href=/{n}>Story number {n} of many others</a> (2026)</li>', 30)}</ul>",
+    "<h1>News</h1><p>All the news of the harbour.</p>"
+    + cards("<div><h3><a href='/{n}'>Story number {n}</a></h3><p>{text}</p></div>", 12),
+])
+@pytest.mark.parametrize("around", ["{}", "<main>{}</main>", "<div id='content'>{}</div>"])
+def test_a_page_that_lists_others_is_no_article(html: str, around: str) -> None:
+    with pytest.raises(Permanent) as refused:
+        read(f"<html><head><title>News</title></head><body>{MENU}{around.format(html)}</body></html>")
+    assert refused.value.reason == (
+        "the page lists others and is no article itself: add it as a source of kind page")
+
+
+MORE = cards("<div class='card'><h3><a href='/{n}'>Story number {n}</a></h3><p>{text}</p></div>", 12)
+
+
+@pytest.mark.parametrize("html", [
+    f"<article><h1>The gauge</h1><p>{SENTENCE * 9}</p></article><aside>{MORE}</aside>",
+    f"<article><h1>The gauge</h1><p>{SENTENCE * 9}</p></article><section><h2>More</h2>{MORE}</section>",
+    f"<article><h1>Ten links</h1>{cards('<p>{text} <a href=/{n}>There is more</a>.</p>', 10)}</article>",
+    f"<article><h1>Steps</h1>{cards('<h2>Step {n}</h2><p>{text}</p>', 6)}</article>",
+    f"<h1>Notes</h1><p>{SENTENCE * 3}</p><ul>{cards('<li><a href=/{n}>Note number {n}</a></li>', 4)}</ul>",
+    f"<article><h1>The paywall</h1><p>They say: subscribe to continue reading. {SENTENCE * 20}</p>",
+])
+def test_an_article_with_links_to_others_is_read(html: str) -> None:
+    assert read(f"<html><body>{MENU}{html}</body></html>").blocks
+
+
 @pytest.mark.parametrize("html", [
     f"<head><title>Service unavailable</title></head><body><article><p>{SENTENCE * 20}</p></article></body>",
     f"<head><title>404 Media raises money</title></head><body><article><p>{SENTENCE}</p></article></body>",

@@ -1,5 +1,6 @@
 """The library of a process: made of adapters, each once and only when it is asked for."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -9,6 +10,8 @@ import pytest
 
 from almanac.settings import Settings
 from almanac.wiring import Library, Once
+from tasks.errors import Transient
+from tasks.web import chromium
 
 
 class Counting:
@@ -55,3 +58,23 @@ def test_a_library_without_a_database_says_what_to_do(home: Path) -> None:
 def test_closing_a_library_of_which_nothing_was_used_opens_nothing(home: Path) -> None:
     Library(Settings(home=home)).close()
     assert not home.exists()
+
+
+@pytest.mark.parametrize(("wanted", "there"), [("off", True), ("auto", False)])
+def test_a_library_without_a_browser_renders_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, there: bool
+) -> None:
+    monkeypatch.setattr(chromium, "found", lambda: "/usr/bin/chromium" if there else None)
+    assert Library(Settings(home=home, browser=wanted)).renderer is None
+
+
+@pytest.mark.parametrize("wanted", ["auto", "ws://browser:3000/"])
+def test_a_library_with_a_browser_has_one_for_all_and_closes_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    monkeypatch.setattr(chromium, "found", lambda: "/usr/bin/chromium")
+    library = Library(Settings(home=home, browser=wanted))
+    assert library.renderer is library.renderer is not None
+    library.close()
+    with pytest.raises(Transient, match="the browser is being stopped"):
+        asyncio.run(library.renderer.render("http://a.example/"))

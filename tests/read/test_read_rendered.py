@@ -1,5 +1,6 @@
 """A page without text is rendered when there is a browser, and waits and is counted when there is none."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,8 +17,13 @@ from models.states import DocumentState
 from models.tables import Document, DocumentVersion, Source
 from tasks import reports
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient, Unsafe
+from tasks.extract.jail import Jail
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import due, read_documents, wake
+from tasks.web import chromium
+from tasks.web.browser import Browser
+from tasks.web.door import Door
+from tasks.web.policy import Policy
 
 pytestmark = pytest.mark.database
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -62,13 +68,13 @@ class Scripts:
         return fetched(self.made, url)
 
 
-def plant(db: Database, **values: Any) -> UUID:
+def plant(db: Database, url: str = URL, **values: Any) -> UUID:
     with db.begin() as session:
         source = Source(kind="page", name="App", url=f"{URL}/{uuid4()}")
         session.add(source)
         session.flush()
         document = Document(
-            id=uuid4(), source_id=source.id, url=URL, key=identity_key(URL), discovered_at=NOW,
+            id=uuid4(), source_id=source.id, url=url, key=identity_key(url), discovered_at=NOW,
             **{"due_at": NOW} | values)
         session.add(document)
         return document.id
@@ -139,3 +145,35 @@ async def test_without_a_browser_a_page_waits_and_is_counted_until_there_is_one(
 async def test_only_what_waits_for_a_browser_is_woken(db: Database, state: str) -> None:
     plant(db, due_at=None, state=state)
     assert wake(db, NOW) == 0
+
+
+SHELL = b"""<!doctype html><html><head><title>The lamp</title></head><body><div id="root"></div>
+<noscript>You need to enable JavaScript to run this app.</noscript><script>
+const line = "<p>The keeper of the lamp wrote down when it was lit.</p>"
+root.innerHTML = "<article><h1>The lamp</h1>" + line.repeat(9)
+</script></body></html>"""
+
+
+@pytest.mark.browser
+async def test_an_app_is_read_through_the_door_the_browser_and_the_jail(db: Database) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 X\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n" + SHELL)
+        writer.close()
+
+    site = await asyncio.start_server(serve, "127.0.0.1", 0)
+    pair = f"127.0.0.1:{site.sockets[0].getsockname()[1]}"
+    door, jail = Door(Policy(pair), host_delay=0), Jail({"page": "tasks.extract.page:parse"}, workers=1)
+    browser = Browser(Policy(pair), chromium.found() or "")
+    page = plant(db, url=f"http://{pair}/")
+    try:
+        async with site:
+            [read] = await read_documents(db, door, jail, "test", 9, NOW, renderer=browser)
+    finally:
+        for part in (door, jail, browser):
+            await asyncio.to_thread(part.close)
+    assert (read.document_id, read.state) == (page, DocumentState.READ), read.reason
+    with db.begin() as session:
+        [version] = session.scalars(select(DocumentVersion)).all()
+    assert version.text.endswith("The keeper of the lamp wrote down when it was lit.")
+    assert version.language == "en"

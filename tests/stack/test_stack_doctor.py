@@ -10,6 +10,7 @@ from almanac.settings import Settings
 from almanac.stack.doctor import Finding, examine
 from almanac.stack.processes import own_identity
 from almanac.stack.state import PartState, Phase, StackState, write_state
+from tasks.web import chromium
 
 
 def found(home: Path, what: str, **changes: Any) -> list[Finding]:
@@ -70,9 +71,9 @@ def test_allowed_networks_are_shown(tmp_path: Path, allowed: str, words: str) ->
 
 @pytest.mark.parametrize(("wanted", "there", "root", "fine", "words"), [
     ("auto", True, False, True, "chromium"),
-    ("auto", True, True, None, "chromium, without its own sandbox since this is root: run Almanac as another user"),
-    ("auto", False, False, None, "no Chromium here: pages that have no text without one wait in the state needs_"),
-    ("off", True, False, None, "off (ALMANAC_BROWSER): pages that have no text without one wait in the state"),
+    ("auto", True, True, None, "chromium, without its own sandbox since this is root"),
+    ("auto", False, False, None, "no Chromium here: pages that have no text without one wait"),
+    ("off", True, False, None, "off (ALMANAC_BROWSER): pages that have no text without one wait"),
     ("ws://browser:3000/", False, True, True, "ws://browser:3000/"),
 ])
 def test_the_browser_is_said_to_be_there_or_what_its_absence_means(
@@ -80,7 +81,7 @@ def test_the_browser_is_said_to_be_there_or_what_its_absence_means(
     words: str,
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000)
+    monkeypatch.setattr(chromium, "may_be_sandboxed", lambda: not root)
     if there:
         (tmp_path / "chromium").touch(0o755)
     [finding] = found(tmp_path, "browser", browser=wanted)

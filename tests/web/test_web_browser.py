@@ -16,7 +16,7 @@ from playwright._impl._driver import compute_driver_executable
 
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient, Unsafe
 from tasks.ports import Validators
-from tasks.web import chromium
+from tasks.web import chromium, guard_proxy
 from tasks.web.browser import Browser
 from tasks.web.policy import Policy
 from tasks.web.visit import Limits
@@ -38,7 +38,8 @@ def open_browser(site: Any) -> Iterator[OpenBrowser]:
     yield start
     for browser in opened:
         browser.close()
-    assert browsers() == []
+    _, alive = psutil.wait_procs(browsers(), 5)
+    assert alive == []
 
 
 def browsers(of: int | None = None) -> list[psutil.Process]:
@@ -207,7 +208,7 @@ async def test_closing_ends_a_visit_under_way(site: Any, open_browser: OpenBrows
 
 PARENT = """
 import asyncio, sys
-from tasks.web import chromium
+from tasks.web import chromium, guard_proxy
 from tasks.web.browser import Browser
 from tasks.web.policy import Policy
 pair = sys.argv[1]
@@ -286,3 +287,19 @@ async def test_a_browser_server_that_is_away_is_tried_again_later(
 ) -> None:
     with pytest.raises(Transient):
         await open_browser("ws://127.0.0.1:9/").render(site.url("/"))
+
+
+async def test_a_page_that_loads_without_end_is_ended(
+    site: Any, open_browser: OpenBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard_proxy, "MOST_BYTES", 1_000_000)
+    site.routes = {f"/{number}": (200, b"x" * 400_000, {}) for number in range(9)}
+    site.routes["/"] = app("for (let n = 0; n < 9; n++) fetch('/' + n)")
+    with pytest.raises(Permanent) as failed:
+        await open_browser().render(site.url("/"))
+    assert failed.value.reason == "its scripts load more than 1 MB"
+
+
+async def test_half_a_character_does_not_cost_the_page(site: Any, open_browser: OpenBrowser) -> None:
+    site.routes["/"] = app(r"root.textContent = 'good \ud83d end'")
+    assert b"good" in (await open_browser().render(site.url("/"))).body
