@@ -23,7 +23,7 @@ test: $(VENV)/installed-for-tests ## install what the tests need and run them al
 	$(BIN)/python -m pytest $(PYTEST)
 
 test-kills: $(VENV)/installed-for-tests ## kill parts of Almanac forty times in the middle of an ingest
-	ALMANAC_KILLS=40 $(BIN)/python -m pytest tests/e2e/test_kills.py $(PYTEST)
+	ALMANAC_KILLS=40 ALMANAC_AWAY=120 $(BIN)/python -m pytest tests/e2e/test_kills.py $(PYTEST)
 
 check: $(VENV)/installed-for-tests ## lint, types, and which package may import which
 	$(BIN)/ruff check

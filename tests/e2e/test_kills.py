@@ -1,7 +1,7 @@
 """Killed at seeded moments of an ingest, Almanac comes to rest in the right state by itself.
 
 The library process, the Prefect server, PostgreSQL and a stock Prefect worker are killed in turn by chance.
-ALMANAC_KILLS says how often: ``make test-kills`` does it forty times.
+ALMANAC_KILLS says how often: ``make test-kills`` does it forty times, and lets Prefect be away for two minutes.
 """
 
 import asyncio
@@ -32,10 +32,11 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("ALMANAC_KILLS", "8"))
 SEED = int(os.environ.get("ALMANAC_KILLS_SEED", "1"))
-DOCUMENTS, FEEDS = 300, 3
+ITEMS, FEEDS = 100, 4  # the first feed is read while Prefect is away, three while parts are killed
 REST_SECONDS = 300
+AWAY = int(os.environ.get("ALMANAC_AWAY", "20"))  # seconds in which the Prefect server does not answer
 VICTIMS = ("library", "prefect", "postgres", "stock")
-EXPECTED = {"indexed": 288, "rejected": 6, "duplicate": 6}
+KINDS = {"indexed": 96, "rejected": 2, "duplicate": 2}  # of a feed's hundred
 STOCK = "stock"
 
 
@@ -58,9 +59,9 @@ class Handler(BaseHTTPRequestHandler):
         name = self.path.strip("/")
         body, status, media = b"", 404, "text/html; charset=utf-8"
         if name.startswith("feed/"):
-            first, size = int(name[5:]) * DOCUMENTS // FEEDS, DOCUMENTS // FEEDS
+            first = int(name[5:]) * ITEMS
             items = "".join(f"<item><title>Report {n}</title><link>http://{self.headers['Host']}/{n}</link></item>"
-                            for n in range(first, first + size))
+                            for n in range(first, first + ITEMS))
             body, status, media = f"<rss><channel><title>All</title>{items}</channel></rss>".encode(), 200, "text/xml"
         elif name.isdecimal() and kind(int(name)) != "gone":
             body, status = article(int(name)).encode(), 200
@@ -166,7 +167,7 @@ async def unfinished_runs(client: Any) -> list[str]:
             *(f"{limit.active_slots} slots of {limit.name} are taken" for limit in limits if limit.active_slots)]
 
 
-def of_documents(patient: Almanac) -> list[str]:
+def of_documents(patient: Almanac, expected: dict[str, int]) -> list[str]:
     """Where the records are not as the site is: states, versions, chunks that answer."""
     with psycopg.connect(Postgres(patient.home).url(driver="postgresql")) as connection:
         [states, reasons, versions, moving, twice] = connection.execute("""
@@ -182,42 +183,65 @@ def of_documents(patient: Almanac) -> list[str]:
                    (SELECT count(*) FROM (SELECT document_id, digest FROM chunk WHERE state = 'live'
                                           GROUP BY 1, 2 HAVING count(*) > 1))""").fetchone()
     found = {"states": states, "versions": versions, "moving": moving, "twice": twice}
-    right = {"states": EXPECTED, "versions": EXPECTED["indexed"], "moving": 0, "twice": 0}
+    right = {"states": expected, "versions": expected["indexed"], "moving": 0, "twice": 0}
     return [f"{name}: {found[name]}, not {right[name]} ({reasons})" for name in right if found[name] != right[name]]
+
+
+def pid_of(patient: Almanac, part: str) -> int | None:
+    status = json.loads(patient.run("status", "--json").stdout)  # exit status 1 while a part is down
+    return next((it["pid"] for it in status["parts"] if it["name"] == part), None)
 
 
 def kill(patient: Almanac, stock: StockWorker, victim: str) -> None:
     if victim == STOCK:
         stock.kill()
         stock.start()
-    else:
-        for part in json.loads(patient.run("status", "--json").stdout)["parts"]:  # exit status 1 while one is down
-            if part["name"] == victim and part["pid"]:
-                with suppress(ProcessLookupError):
-                    os.kill(part["pid"], signal.SIGKILL)
+    elif pid := pid_of(patient, victim):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
-def unrest(patient: Almanac) -> list[str]:
+def come_to_rest(patient: Almanac, expected: dict[str, int]) -> list[str]:
+    """Wait; what is still not as it should be."""
+    until = time.monotonic() + REST_SECONDS
+    while (found := unrest(patient, expected)) and time.monotonic() < until:
+        time.sleep(2)
+    return found
+
+
+def unrest(patient: Almanac, expected: dict[str, int]) -> list[str]:
     """What is not as it should be in the end."""
     try:
-        return [*of_documents(patient), *ask_prefect(patient, unfinished_runs)]
+        return [*of_documents(patient, expected), *ask_prefect(patient, unfinished_runs)]
     except Exception as error:  # a part that was killed is on its way back
         return [repr(error)]
+
+
+def add(patient: Almanac, press: int, feed: int) -> None:
+    patient.json("source", "add", f"http://127.0.0.1:{press}/feed/{feed}", "--limit", str(ITEMS))
+
+
+def test_the_prefect_server_may_be_away_in_the_middle_of_a_run(patient: Almanac, press: int) -> None:
+    add(patient, press, 0)
+    server = pid_of(patient, "prefect")
+    assert server is not None
+    os.kill(server, signal.SIGSTOP)
+    time.sleep(AWAY)
+    with suppress(ProcessLookupError):  # its keeper may have replaced it
+        os.kill(server, signal.SIGCONT)
+    assert come_to_rest(patient, KINDS) == []
 
 
 def test_whatever_is_killed_whenever_everything_ends_in_its_right_state(
     patient: Almanac, stock: StockWorker, press: int
 ) -> None:
     chance, killed = random.Random(SEED), Counter[str]()
-    for feed in range(FEEDS):
-        patient.json("source", "add", f"http://127.0.0.1:{press}/feed/{feed}", "--limit", str(DOCUMENTS // FEEDS))
+    for feed in range(1, FEEDS):
+        add(patient, press, feed)
     for _ in range(KILLS):
         time.sleep(chance.uniform(1, 8))
         victim = chance.choice(VICTIMS)
         killed[victim] += 1
         kill(patient, stock, victim)
-    until = time.monotonic() + REST_SECONDS
-    while (found := unrest(patient)) and time.monotonic() < until:
-        time.sleep(2)
-    assert not found, killed
+    assert come_to_rest(patient, {kind: FEEDS * count for kind, count in KINDS.items()}) == [], killed
     assert patient.json("index", "verify")["agrees"]

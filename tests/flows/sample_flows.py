@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 
-from prefect import flow
+from prefect import flow, task
 
 
 @flow
@@ -35,3 +35,15 @@ async def blocking(seconds: float = 3) -> None:
 @flow
 async def broken() -> None:
     raise ValueError("it is broken")
+
+
+@task(persist_result=False)
+async def step(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+@flow
+async def stepwise(steps: int = 6, seconds: float = 0.5) -> int:
+    for _ in range(steps):
+        await step(seconds)
+    return steps

@@ -20,6 +20,7 @@ from prefect.events import emit_event
 from prefect.states import Cancelling, Pending, Scheduled
 from workbench import PrefectServer, Worker, spec, until
 
+from almanac.deployments import register
 from almanac.worker import silence
 from almanac.worker.pool import POLL_SECONDS
 
@@ -132,6 +133,35 @@ async def test_ticks_of_a_schedule_do_not_pile_up_behind_a_long_run(worker_on: W
     finally:
         async with get_client() as client:
             await client.delete_deployment((await client.read_deployment_by_name("ticking/library")).id)
+
+
+async def test_ticks_that_nobody_ran_meanwhile_become_one(
+    prefect_server: PrefectServer, worker_on: WorkerOn
+) -> None:
+    """As after a night's sleep, or a clock that jumps ahead."""
+    ticking = spec("ticking", limit=1, schedules=[{"interval": 1, "slug": "every-second"}])
+    async with get_client() as client:
+        await register(client, [ticking])
+        try:
+            assert await until(twenty_ticks_are_overdue, seconds=60)
+            worker_on(ticking)
+            assert await until(one_runs_and_twenty_are_cancelled, seconds=30), await ticks()
+        finally:
+            await client.delete_deployment((await client.read_deployment_by_name("ticking/library")).id)
+
+
+async def twenty_ticks_are_overdue() -> bool:
+    planned = {"before_": datetime.now(UTC)}
+    overdue = {"state": {"type": {"any_": ["SCHEDULED"]}}, "next_scheduled_start_time": planned}
+    async with get_client() as client:
+        return await client.count_flow_runs(
+            flow_filter=FlowFilter.model_validate({"name": {"any_": ["ticking"]}}),
+            flow_run_filter=FlowRunFilter.model_validate(overdue)) >= 20
+
+
+async def one_runs_and_twenty_are_cancelled() -> bool:
+    states = await ticks()
+    return states.count("Running") == 1 and states.count("Cancelled") >= 20 and len(set(states)) == 2
 
 
 async def ticks() -> list[str]:
