@@ -1,4 +1,4 @@
-"""What an owner does in Prefect's UI has the effect that it has on a stock worker: pause, limit, run again."""
+"""A click of the owner in Prefect's UI does to the warm worker what it does to a stock one."""
 
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
