@@ -146,7 +146,7 @@ def test_a_zstd_window_past_what_the_web_allows_is_refused() -> None:
 
 @pytest.mark.parametrize("coding", ENCODE)
 def test_noise_under_an_encoding_ends_in_a_failure(coding: str) -> None:
-    chance = random.Random(coding)  # noqa: S311 - noise, the same each time
+    chance = random.Random(coding)
     whole = ENCODE[coding](chance.randbytes(300) * 3)
     for _ in range(200):
         noisy = bytearray(whole)
