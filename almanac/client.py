@@ -12,8 +12,9 @@ from urllib.parse import quote
 import httpx
 
 from almanac.proof import proof
-from almanac.settings import settings
-from almanac.stack.state import running_state
+from almanac.settings import kept_secret, settings
+from almanac.stack.preflight import lost_token
+from almanac.stack.state import StackState, running_state
 
 Json = dict[str, Any]
 
@@ -48,6 +49,21 @@ class Starting(NotRunning):
 
     def __init__(self) -> None:
         super().__init__("Almanac is starting: try again in some seconds")
+
+
+class Stopping(NotRunning):
+    """The stack of this data folder is being stopped."""
+
+    code = "stopping"
+
+    def __init__(self) -> None:
+        super().__init__("Almanac is stopping: start it again with `almanac up`")
+
+
+class TokenLost(NotRunning):
+    """The stack runs, but the token to speak to it with is not in the data folder."""
+
+    code = "token_lost"
 
 
 class ApiProblem(ClientError):
@@ -211,7 +227,7 @@ class Client:
     def _trouble(self, error: httpx.HTTPError, seconds: float) -> ClientError:
         match error:
             case httpx.ConnectError():
-                return Starting() if running_state(settings().home) else NotRunning()
+                return _silence(running_state(settings().home))
             case httpx.TimeoutException():
                 return ApiProblem("No answer", f"Almanac did not answer within {seconds:.0f} seconds: see "
                                   "`almanac status`", "no_answer", 504)
@@ -224,20 +240,23 @@ class Client:
 def connect() -> Client:
     """The API of the stack that runs on this data folder. Raises NotRunning, and then nothing was sent."""
     home, port = settings().home, settings().api_port
-    try:
-        token = (home / "token").read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotRunning from error
     state = running_state(home)
-    if state is None or not (token and token.isascii() and token.isprintable()):
-        raise NotRunning
-    ports = [part.port for part in state.parts if part.name == LIBRARY]
+    ports = [part.port for part in state.parts if part.name == LIBRARY] if state else []
     if not ports:
-        raise Starting
+        raise _silence(state)
     if port not in ports:
         raise NotRunning(f"the API of this data folder is at port {ports[0]}, not {port}: set "
                          "ALMANAC_API_PORT as it was for `almanac up`")
-    return Client(settings().api_url, token)
+    if lost := lost_token(home):
+        raise TokenLost(lost)
+    return Client(settings().api_url, kept_secret(home / "token") or "")
+
+
+def _silence(state: StackState | None) -> NotRunning:
+    """Why nobody answers."""
+    if state is None:
+        return NotRunning()
+    return Stopping() if state.stopping else Starting()
 
 
 def _said(choices: Json) -> Json:

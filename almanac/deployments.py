@@ -27,6 +27,7 @@ from prefect.client.schemas.objects import ConcurrencyOptions
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
 from prefect.utilities.callables import parameter_schema
+from prefect.utilities.schema_tools.validation import validate
 
 POOL = "library"
 LIBRARY, ASKED = "library", "asked"  # deployments: of what is due, and of what somebody names
@@ -73,7 +74,7 @@ async def register_one(client: PrefectClient, spec: Spec) -> bool:
     """Whether the deployment had to be written. What was interrupted is done again from where it began."""
     flow = load_flow(spec["entrypoint"])
     name = f"{flow.name}/{spec['name']}"
-    schema = parameter_schema(flow).model_dump_for_openapi()
+    schema = parameter_schema(flow).model_dump_for_openapi() | {"additionalProperties": False}
     version = sha256(json.dumps([spec, schema], sort_keys=True).encode()).hexdigest()[:12]
     known = await find(client, name)
     if known and known.version == version and known.work_pool_name:
@@ -82,7 +83,9 @@ async def register_one(client: PrefectClient, spec: Spec) -> bool:
     there = written.get("there", there)  # before an attempt that was interrupted
     before, ours = written.get("written", switched_on(there)), wanted(spec)
     await record(client, name, {"written": before, "there": there})
-    deployment = await write(client, flow, spec, schema, ours | merged(before, there, ours))
+    chosen = ours | merged(before, there, ours)
+    chosen["parameters"] = fitting(chosen["parameters"], schema)
+    deployment = await write(client, flow, spec, schema, chosen)
     now = choices(await client.read_deployment_by_name(name))
     after = merged(there, before, now)  # of what the owner changed: still what we wrote
     await record(client, name, {"written": after})
@@ -148,6 +151,12 @@ def merged(was: Spec, theirs: Spec, ours: Spec) -> Spec:
         elif (chosen := here if there == before else there) is not ABSENT:
             result[key] = chosen
     return result
+
+
+def fitting(parameters: Spec, schema: Spec) -> Spec:
+    """Those that the flow takes: it may have become stricter since its owner chose them."""
+    return {name: value for name, value in parameters.items()
+            if not validate({name: value}, schema, ignore_required=True)}
 
 
 def switched_on(there: Spec) -> Spec:

@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from fcntl import LOCK_EX, flock
 from functools import cache
+from ipaddress import ip_address
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from dotenv.parser import Binding, parse_stream
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 MASK = "********"
@@ -35,7 +37,8 @@ class WrongSettings(Exception):
 class Settings(BaseSettings):
     """Read once a process by ``settings()``. A field's description is what ``almanac settings`` prints.
 
-    What can be known of a setting without looking at the machine is checked here.
+    What can be known of a setting without asking anybody is checked here; whether a port is free, and
+    whether a host is this machine, is seen at the start.
     """
 
     model_config = SettingsConfigDict(
@@ -85,9 +88,23 @@ class Settings(BaseSettings):
     @classmethod
     def absolute(cls, home: Path) -> Path:
         try:
-            return home.expanduser().absolute()
+            whole = home.expanduser().absolute()
         except RuntimeError as error:  # ~somebody who has no account here
             raise ValueError("its ~ names nobody on this machine: write the whole path") from error
+        if file := next(filter(is_no_folder, (whole, *whole.parents)), None):
+            raise ValueError(f"{file} is a file: name a folder")
+        return whole
+
+    @field_validator("host")
+    @classmethod
+    def of_a_machine(cls, host: str) -> str:
+        from models.hosts import normal_host
+
+        try:
+            return host if not host or is_address(host) else normal_host(host)
+        except ValueError as error:
+            raise ValueError(f"{error}: write an address of this machine, like 127.0.0.1, without scheme "
+                             "and port") from error
 
     @field_validator("hosts")
     @classmethod
@@ -156,6 +173,15 @@ class Settings(BaseSettings):
             raise ValueError(f"write one of {', '.join(LEVELS)}")
         return level.upper()
 
+    @model_validator(mode="after")
+    def each_its_own_port(self) -> Self:
+        ports = ["api_port", "dashboard_port", *["prefect_port"] * (self.prefect_url is None)]
+        for one, other in combinations(ports, 2):
+            if (number := getattr(self, one)) == getattr(self, other):
+                raise ValueError(f"{name_of(one)} and {name_of(other)} are both {number}: give each a port "
+                                 "of its own")
+        return self
+
     @property
     def names(self) -> list[str]:
         """The host names that are answered to: the owner's, and those that our own parts use."""
@@ -179,6 +205,21 @@ def loopback(host: str) -> str:
     if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared, not bound
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
+
+
+def is_no_folder(path: Path) -> bool:
+    """Whether something else is there; what cannot be looked at is said by whoever wants to write there."""
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:
+        return False
+
+
+def is_address(host: str) -> bool:
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
 
 
 def is_url(text: str, schemes: set[str]) -> bool:
@@ -225,7 +266,10 @@ def sentence(error: ValidationError | SettingsError) -> str:
         named = name_of(listed[1]) if listed else "of a list"
         return f'the setting {named} is wrong: write a list as JSON, like ["a", "b"]'
     fault = error.errors(include_input=False)[0]
-    field, reason = str(fault["loc"][0]), fault["msg"].removeprefix("Value error, ")
+    reason = fault["msg"].removeprefix("Value error, ")
+    if not fault["loc"]:  # of several together
+        return f"the settings {reason}"
+    field = str(fault["loc"][0])
     named = name_of(field) if field in Settings.model_fields else field.upper()
     return f"the setting {named} is wrong: {reason}"
 

@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from almanac.client import Json
 from dashboards import record
-from dashboards.words import day, joined, link, markup, shown
+from dashboards.words import day, joined, link, markup, moment, shown
 
 PARTS = {  # of a score, with what each says
     "similarity": "how close its meaning is to the question",
@@ -32,16 +32,22 @@ def card(excerpt: Json) -> Markup:
     cited = excerpt["citation"]
     return markup(
         '<article class="excerpt">'
-        '<header><span class="label">{label}</span><h2 dir="auto">{title}</h2></header>{origin}{path}'
-        '<div class="passage" dir="auto">{text}</div>{score}</article>',
+        '<header><span class="label">{label}</span><h2 dir="auto">{title}</h2></header>'
+        '{origin}{failing}{path}<div class="passage" dir="auto">{text}</div>{score}</article>',
         label=excerpt["label"], title=link(cited["url"], cited["title"] or cited["url"]),
-        origin=origin(excerpt), path=path(excerpt["headings"]), text=excerpt["text"], score=score(excerpt),
+        origin=origin(excerpt), failing=failing(cited["failing_since"]), path=path(excerpt["headings"]),
+        text=excerpt["text"], score=score(excerpt),
     )
 
 
 def origin(excerpt: Json) -> Markup:
     cited = excerpt["citation"]
     return in_a_row(" · ", cited["source"], day(cited["published_at"]), cited["author"], excerpt["story"])
+
+
+def failing(since: str | None) -> Markup:
+    """That what is shown was said before the page could be had no more."""
+    return in_a_row("", since and f"Its address has failed since {moment(since)}.")
 
 
 def path(headings: list[str]) -> Markup:

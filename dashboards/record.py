@@ -50,6 +50,7 @@ def facts(cited: Json) -> list[tuple[str, object]]:
         ("Address", link(cited["url"], cited["url"])),
         ("Published", day(cited["published_at"])),
         ("Read", moment(cited["read_at"])),
+        ("Its address has failed since", cited["failing_since"] and moment(cited["failing_since"])),
         ("Version", f"number {cited['version']}, characters {cited['start']:,} to {cited['end']:,}"),
         ("SHA-256 of its text", markup("<code>{}</code>", cited["content_hash"])),
     ]

@@ -2,11 +2,12 @@
 
 from prefect import flow
 
+from flows.parameters import Count
 from tasks import steps
 
 
 @flow(persist_result=False)
-async def index(limit: int = 16, batches: int = 20) -> int:
+async def index(limit: Count = 16, batches: Count = 20) -> int:
     """Index versions that wait, batch by batch, and start another run when this one was not enough.
 
     Args:

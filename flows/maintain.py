@@ -2,12 +2,13 @@
 
 from prefect import flow
 
+from flows.parameters import Count
 from tasks import steps
 
 
 @flow(persist_result=False)
 async def maintain(
-    run_days: int | None = None, runs: int | None = None, poll_days: int | None = None
+    run_days: Count | None = None, runs: Count | None = None, poll_days: Count | None = None
 ) -> None:
     """Delete old runs with all that belongs to them, and old looks at sources.
 

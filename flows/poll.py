@@ -4,11 +4,12 @@ from uuid import UUID
 
 from prefect import flow
 
+from flows.parameters import Count
 from tasks import steps
 
 
 @flow(persist_result=False)
-async def poll(limit: int = 100, source_ids: list[UUID] | None = None) -> int:
+async def poll(limit: Count = 100, source_ids: list[UUID] | None = None) -> int:
     """Look at every source that is due, or just at those named, and start what waits because of it.
 
     Args:

@@ -4,11 +4,12 @@ from uuid import UUID
 
 from prefect import flow
 
+from flows.parameters import Count
 from tasks import steps
 
 
 @flow(persist_result=False)
-async def read(limit: int = 50, document_ids: list[UUID] | None = None) -> int:
+async def read(limit: Count = 50, document_ids: list[UUID] | None = None) -> int:
     """Read documents that are due, or just those named, and start what waits: more reading, indexing.
 
     Args:

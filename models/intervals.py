@@ -8,7 +8,7 @@ SHORTEST, LONGEST = 60, 366 * 86400
 
 def seconds_of(every: str) -> int:
     """``30m``, ``1h``, ``2d``, ``1w`` or ``1h30m`` in seconds. ValueError: one sentence."""
-    parts = re.findall(r"([0-9]{1,9})([smhdw])", every)
+    parts = re.findall(r"([0-9]{1,1000})([smhdw])", every)
     if not parts or "".join(number + unit for number, unit in parts) != every:
         raise ValueError(f"“{every}” is no interval: write it like 30m, 1h, 2d or 1w")
     seconds = sum(int(number) * UNITS[unit] for number, unit in parts)

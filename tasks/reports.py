@@ -1,6 +1,7 @@
 """Read-only questions about the library. Answers are ready for JSON: ids are strings, moments ISO 8601.
 
-What is unknown, removed, or outside the reader's scopes does not exist: each of the three gives None.
+What is unknown, removed, or outside the reader's scopes does not exist: each of the three gives None. Only a
+removed document can be looked at where it is asked for, so that its owner sees why.
 """
 
 from collections import Counter, defaultdict
@@ -87,18 +88,20 @@ def documents(
 def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | None:
     """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
 
-    The version has the fields of VERSION, its ``blocks`` and its ``text``.
+    The version has the fields of VERSION, its ``blocks`` and its ``text``; a removed document has none.
     """
     answers = DocumentVersion.id == Document.version_id
     said = (
         select(*_columns(DocumentVersion, (*VERSION, "blocks", "text")))
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(Document.id == document_id, DocumentVersion.scopes.contained_by(list(scopes)))
+        .where(Document.id == document_id, Document.state != DocumentState.REMOVED,
+               DocumentVersion.scopes.contained_by(list(scopes)))
         .order_by(answers.desc().nulls_last(), DocumentVersion.number.desc())
         .limit(1)
     )
     with db.begin() as session:
-        found = _rows(session, _documents().where(Document.id == document_id, _kept(scopes)))
+        found = _rows(session, _documents().where(
+            Document.id == document_id, Document.scopes.contained_by(list(scopes))))
         version = _rows(session, said) if found else []
         return found[0] | {"version": version[0] if version else None} if found else None
 

@@ -33,6 +33,12 @@ def test_a_setting_that_is_empty_is_as_good_as_not_set(monkeypatch: pytest.Monke
 WRONG = [
     # name, value, what to do
     ("ALMANAC_HOME", "~nobody-of-this-name/x", "write the whole path"),
+    ("ALMANAC_HOME", "/dev/null", "/dev/null is a file: name a folder"),
+    ("ALMANAC_HOME", "/dev/null/a/b", "/dev/null is a file: name a folder"),
+    ("ALMANAC_HOST", "http://127.0.0.1", "write an address of this machine, like 127.0.0.1"),
+    ("ALMANAC_HOST", "127.0.0.1:8420", "write an address of this machine, like 127.0.0.1"),
+    ("ALMANAC_HOST", "300.1.1.1", "write an address of this machine, like 127.0.0.1"),
+    ("ALMANAC_HOST", "no such host", "write an address of this machine, like 127.0.0.1"),
     ("ALMANAC_HOSTS", '["http://almanac.lan"]', "list names without scheme and port"),
     ("ALMANAC_HOSTS", '["almanac.lan:8420"]', "list names without scheme and port"),
     ("ALMANAC_HOSTS", "almanac.lan", 'write a list as JSON, like ["a", "b"]'),
@@ -71,7 +77,33 @@ def test_a_setting_that_cannot_be_is_named_with_what_to_do(
     assert "hunter2" not in said
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"API": "8421"}, "ALMANAC_API_PORT and ALMANAC_DASHBOARD_PORT are both 8421"),
+        ({"API": "4200"}, "ALMANAC_API_PORT and ALMANAC_PREFECT_PORT are both 4200"),
+        ({"DASHBOARD": "9", "PREFECT": "9"}, "ALMANAC_DASHBOARD_PORT and ALMANAC_PREFECT_PORT are both 9"),
+    ],
+)
+def test_two_parts_cannot_have_one_port(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], told: str
+) -> None:
+    for part, port in given.items():
+        monkeypatch.setenv(f"ALMANAC_{part}_PORT", port)
+    with pytest.raises(WrongSettings) as raised:
+        settings()
+    assert str(raised.value) == f"the settings {told}: give each a port of its own"
+
+
+def test_the_port_of_a_prefect_server_that_is_not_started_here_is_free_for_others() -> None:
+    assert Settings(api_port=4200, prefect_url="http://prefect:4200/api").api_port == 4200
+
+
 RIGHT = [
+    ("ALMANAC_HOST", "::1"),
+    ("ALMANAC_HOST", "0.0.0.0"),
+    ("ALMANAC_HOST", "localhost"),
+    ("ALMANAC_HOST", "almanac.lan"),
     ("ALMANAC_BROWSER", "off"),
     ("ALMANAC_BROWSER", "ws://browser:3000/"),
     ("ALMANAC_HOSTS", '["almanac.lan", "[::1]", "Bücher.example"]'),

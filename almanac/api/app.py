@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from almanac import __version__
 from almanac.api import documents, index, retrieval, sources, system, tokens
 from almanac.api.context import Context
 from almanac.api.docs import show_documentation
 from almanac.api.gate import Gate
+from almanac.api.parameters import known_only
 from almanac.api.problems import answer_with_problems
 from almanac.api.runs import Runs
 from almanac.wiring import Library
@@ -27,6 +28,7 @@ def create_app(
     app = FastAPI(
         title="Almanac", version=__version__, docs_url=None, redoc_url=None, openapi_url="/openapi.json",
         description="A library of what your sources said, and answers with citations from it.",
+        dependencies=[Depends(known_only)],
     )
     app.state.context = Context(library, runs, token, parts)
     for room in ROOMS:

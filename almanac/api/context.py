@@ -1,8 +1,10 @@
 """What the handlers work with: the one library, the runs, and who is calling."""
 
 import hmac
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
@@ -16,7 +18,20 @@ from almanac.wiring import Library
 from models.tables import LIBRARY_SCOPE
 from tasks import curate
 
-TOKEN_NAMES = {"token", "access_token", "api_key", "apikey", "api-key", "key", "authorization"}
+SECONDS_BETWEEN_USES = 60.0  # of the owner's token, that are written down
+
+
+class Seen:
+    """When somebody was last seen, as far as that was written down."""
+
+    _until = -math.inf
+
+    def is_old(self) -> bool:
+        """Whether it is time to write it down again, which the caller does."""
+        if (now := monotonic()) < self._until:
+            return False
+        self._until = now + SECONDS_BETWEEN_USES
+        return True
 
 
 @dataclass(frozen=True)
@@ -27,6 +42,7 @@ class Context:
     runs: Runs
     token: str
     parts: Callable[[], Mapping[str, str]]
+    owner_seen: Seen = field(default_factory=Seen)
 
     @property
     def settings(self) -> Settings:
@@ -51,16 +67,15 @@ async def context_of(request: Request) -> Context:  # async: nothing that needs 
 
 
 async def caller_of(
-    request: Request, context: Annotated[Context, Depends(context_of)],
+    context: Annotated[Context, Depends(context_of)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
-    """Who the token belongs to. Only the Authorization header carries one: addresses end up in logs."""
-    if TOKEN_NAMES & {name.lower() for name in request.query_params}:
-        raise Problem(400, "Send the token in the Authorization header, never in the address: "
-                      "addresses are logged.", "token_in_query")
+    """Who the token belongs to."""
     if credentials is None:
         raise unauthenticated("Send a token in the header Authorization: Bearer …")
     if hmac.compare_digest(credentials.credentials.encode(), context.token.encode()):
+        if context.owner_seen.is_old():
+            await run_in_threadpool(curate.owner_of, context.library.db, context.token)  # which notes the use
         return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
     owner = await run_in_threadpool(curate.owner_of, context.library.db, credentials.credentials)
     if owner is None:

@@ -72,6 +72,14 @@ def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     return with_holds([document], context)[0]
 
 
+def missing(document_id: UUID, by: Caller, context: Context) -> Problem:
+    """Why nothing can be done with a document: it was removed, or there is none."""
+    document = found(document_id, by, context)
+    why, url = document["reason"], document["url"]
+    back = f" `almanac read {url}` brings it back." if url.startswith("http") else ""
+    return Problem(410, f"There is no such document any more: {why}.{back}")
+
+
 @router.get("/{document_id}")
 def show(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     return found(document_id, by, context)
@@ -82,7 +90,7 @@ def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, An
     """What it said at different times, newest first."""
     versions = reports.versions(context.library.db, document_id, by.scopes)
     if versions is None:
-        raise not_found("document")
+        raise missing(document_id, by, context)
     return {"versions": versions}
 
 
@@ -91,7 +99,7 @@ async def retry(document_id: UUID, by: By, context: InContext) -> dict[str, Any]
     """Read it again now, whatever became of it before."""
     db = context.library.db
     if not await run_in_threadpool(curate.retry_document, db, document_id, by.scopes, datetime.now(UTC)):
-        raise not_found("document")
+        raise await run_in_threadpool(missing, document_id, by, context)
     return await reading(document_id, by, context)
 
 
@@ -101,6 +109,6 @@ async def remove(document_id: UUID, by: By, context: InContext) -> dict[str, Any
     db = context.library.db
     removed = await run_in_threadpool(curate.remove_document, db, document_id, by.scopes, datetime.now(UTC))
     if removed is None:
-        raise not_found("document")
+        raise await run_in_threadpool(missing, document_id, by, context)
     await start_if_possible(context.runs, "index", {})
     return removed.to_json()

@@ -1,6 +1,7 @@
 """Problem documents (RFC 9457): every error of the API, in one shape, with a stable ``code``."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -21,8 +22,9 @@ KINDS = {  # by status: the code where a problem names none, and the title
     404: ("not_found", "Not found"),
     405: ("method_not_allowed", "Method not allowed"),
     409: ("conflict", "Conflict"),
+    410: ("removed", "Removed"),
     413: ("too_large", "Too large"),
-    415: ("unsupported_type", "Unsupported media type"),
+    415: ("unsupported_media_type", "Unsupported media type"),
     421: ("misdirected", "Not a host of this Almanac"),
     422: ("invalid_request", "Invalid request"),
     500: ("internal", "Internal error"),
@@ -30,6 +32,10 @@ KINDS = {  # by status: the code where a problem names none, and the title
     503: ("not_ready", "Not ready"),
 }
 UNNAMED = ("error", "Error")
+JSON_TYPE = re.compile(r"\s*application/([^/;]+\+)?json\s*(;|$)", re.IGNORECASE)
+UNREADABLE = {"type": "json_invalid", "loc": ("body",)}
+LONGEST_ECHO = 100  # characters
+STAND_IN = "\N{REPLACEMENT CHARACTER}"
 OF_STAGES: dict[type[StageError], tuple[int, str]] = {  # the site's fault is a 502, the owner's policy a 403
     Unsafe: (403, "address_refused"),
     Transient: (502, "site_unavailable"),
@@ -76,6 +82,8 @@ def answer_with_problems(app: FastAPI) -> None:
 
 def on_http_error(request: Request, error: Exception) -> JSONResponse:
     http = cast(HTTPException, error)
+    if http.status_code == 400 and not isinstance(http, Problem):  # FastAPI's, of a body that it cannot read
+        return on_invalid_request(request, RequestValidationError([UNREADABLE]))
     code = http.code if isinstance(http, Problem) else code_of(http.status_code)
     detail = http.detail if isinstance(http, Problem) else sentence_for(request, http)
     return problem_response(http.status_code, detail, code, http.headers)
@@ -115,22 +123,41 @@ def on_surprise(request: Request, error: Exception) -> JSONResponse:
 
 
 def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
-    """422 with one sentence over all fields; an id that is no id is simply not there."""
+    """422 with one sentence over all fields; an id that is no id is simply not there.
+
+    A body that does not come as JSON is not read, and that is a 415.
+    """
     faults = cast(RequestValidationError, error).errors()
     if any(fault["loc"][0] == "path" for fault in faults):
         return problem_response(404, "There is nothing with this id.", code_of(404))
+    sent = request.headers.get("content-type", "")
+    if any(map(is_whole_body, faults)) and not JSON_TYPE.match(sent):
+        came = f"Content-Type: {printable(sent)}" if sent else "no Content-Type"
+        return problem_response(
+            415, f"The body came with {came}: send JSON, with Content-Type: application/json.", code_of(415))
     fields = [{"field": field_of(fault["loc"]), "message": message_of(fault)} for fault in faults]
     detail = "; ".join(f"{field['field']} {field['message']}" for field in fields) + "."
     return problem_response(422, detail, code_of(422), errors=fields)
 
 
 def field_of(location: Sequence[str | int]) -> str:
-    return ".".join(str(step) for step in location[1:] if not isinstance(step, int)) or "the body"
+    return printable(".".join(str(step) for step in location[1:] if not isinstance(step, int))) or "the body"
+
+
+def is_whole_body(fault: Mapping[str, Any]) -> bool:
+    """There is a body, and it is of another kind than what was to come."""
+    return tuple(fault["loc"]) == ("body",) and fault["type"] not in {"missing", "json_invalid"}
+
+
+def printable(words: str) -> str:
+    """What a caller has made up, to be told back on one line."""
+    return "".join(each if each.isprintable() else STAND_IN for each in words[:LONGEST_ECHO])
 
 
 PHRASES = {
     "missing": "is missing",
     "extra_forbidden": "is not known here",
+    "unknown_parameter": "is not known here: {known}",
     "json_invalid": "is not valid JSON",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",

@@ -20,6 +20,10 @@ class Runs(Protocol):
         """The run's state in lower case: running, completed, failed, … None for an unknown run."""
         ...
 
+    async def message(self, run_id: UUID) -> str | None:
+        """What is said of the state that the run is in."""
+        ...
+
 
 @contextmanager
 def needed() -> Iterator[None]:

@@ -14,11 +14,19 @@ from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, Name, Pattern
 from models.intervals import seconds_of
+from models.states import DocumentState, SourceKind
 from tasks import curate, reports
 from tasks.discover.add import NewSource, add_source
+from tasks.errors import NeedsCredential, Permanent, StageError, Transient
+from tasks.index import follow
 
 router = APIRouter(prefix="/v1/sources", tags=["sources"])
 
+HINTS: dict[type[StageError], str] = {  # by what the failure is, what its owner can do
+    Transient: "Check the address, or try again later.",
+    NeedsCredential: "Almanac cannot sign in: give an address that is open to all.",
+    Permanent: "Feeds can be read, and pages with text of their own: check the address in a browser.",
+}
 Patterns = Annotated[tuple[Pattern, ...], Field(max_length=100)]
 
 
@@ -49,7 +57,21 @@ class SourceWanted(Body):
 
 @router.get("")
 def list_sources(by: By, context: InContext) -> dict[str, Any]:
-    return {"sources": reports.sources(context.library.db, by.scopes)}
+    """All of them; ``held`` says why a limit holds what one has read back from the index, and until when."""
+    return {"sources": with_holds(reports.sources(context.library.db, by.scopes), context)}
+
+
+def with_holds(sources: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
+    chosen = context.settings
+    hold = follow.current_hold(
+        context.library.db, chosen.articles_per_hour, chosen.articles_per_day, datetime.now(UTC))
+    told = hold and hold.to_json()
+    return [source | {"held": told if waits(source) else None} for source in sources]
+
+
+def waits(source: dict[str, Any]) -> bool:
+    """Whether it has articles that are only to be indexed; our own documentation is under no limit."""
+    return source["kind"] != SourceKind.DOCUMENTATION and DocumentState.READ in source["documents"]
 
 
 @router.post("", status_code=201)
@@ -66,6 +88,10 @@ def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]
         added = asyncio.run(add_source(library.db, library.fetcher, library.parser, wish, datetime.now(UTC)))
     except ValueError as error:
         raise Problem(409, sentence(str(error)), "already_a_source") from error
+    except StageError as error:
+        hint = next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")
+        error.reason = f"{sentence(error.reason)} {hint}".rstrip()
+        raise
     return found(added.id, scopes, context)
 
 
@@ -73,7 +99,7 @@ def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any
     source = reports.source(context.library.db, source_id, scopes)
     if source is None:
         raise not_found("source")
-    return source
+    return with_holds([source], context)[0]
 
 
 @router.post("/poll", status_code=202)

@@ -60,9 +60,9 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
 
 @router.get("/v1/runs/{run_id}")
 async def show_run(run_id: UUID, by: ByLibrarian, context: InContext) -> dict[str, Any]:
-    """The state of work that another answer started: running, completed, failed, …"""
+    """The state of work that another answer started (running, completed, failed, …), and why."""
     with needed():
-        state = await context.runs.state(run_id)
+        state, message = await context.runs.state(run_id), await context.runs.message(run_id)
     if state is None:
         raise not_found("run")
-    return {"id": run_id, "state": state}
+    return {"id": run_id, "state": state, "message": message}

@@ -58,6 +58,15 @@ def reason_of(document: Json) -> str:
     return " ".join([f"{document['reason']};", waits_for(held)] if held else [document["reason"] or ""])
 
 
+def standing_of(document: Json) -> str:
+    """The reason; before it, of an address that fails, that what it said before answers all the same."""
+    return ("still answers; " if answers_still(document) else "") + reason_of(document)
+
+
+def answers_still(document: Json) -> bool:
+    return bool(document["failing_since"] and document["version_id"])
+
+
 @app.command("list")
 def list_documents(
     state: Annotated[DocumentState | None, typer.Option(help="only those in this state")] = None,
@@ -69,7 +78,7 @@ def list_documents(
     page = client.documents(state=state, source=of_source, limit=limit)
     rows = [
         (short(document["id"]), document["state"], cut(document["title"] or document["url"], 50),
-         moment(document["read_at"]), cut(reason_of(document), 70))
+         moment(document["read_at"]), cut(standing_of(document), 70))
         for document in page["documents"]
     ]
     text = table(("ID", "STATE", "TITLE", "READ", "REASON"), rows, "No documents.")
@@ -99,7 +108,7 @@ def failing(document: Json) -> str:
     if not (since := moment(document["failing_since"])):
         return ""
     return f"since {since}" + (
-        f"; what it said on {moment(document['read_at'])} still answers" if document["version_id"] else "")
+        f"; what it said on {moment(document['read_at'])} still answers" if answers_still(document) else "")
 
 
 @app.command()

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
 
 from typer import TyperException
@@ -61,6 +62,9 @@ def verdict(error: Exception) -> tuple[int, str, str]:
             return WRONG_USAGE, "wrong_settings", str(error)
         case OSError(filename=None, strerror=str(why)):  # of a stream: what is not found has a name
             return FAILED, "output", f"what it has to say cannot be written: {why}"
+        case OSError(filename=str() | Path() as file, strerror=str(why)):
+            return FAILED, "file", (f"{file} cannot be used ({why}): make it readable and writable for who "
+                                    "runs Almanac, or move it away")
         case _:
             return FAILED, "internal", surprise(error)
 

@@ -20,8 +20,17 @@ def compare(client: Client) -> None:
     found = client.verify_index()
     if found["missing"] or found["orphans"]:
         raise Failed(f"the index has {found['missing']} chunks too few and {found['orphans']} too many: "
-                     "`almanac index rebuild` makes it again", found)
+                     + remedy(client), found)
     screen.show(found, f"The index holds the {found['expected']} chunks that the records say, and no other.")
+
+
+def remedy(client: Client) -> str:
+    """What mends the index: the cause first, where its last work failed."""
+    trouble = client.health()["parts"]["index"]
+    again = "`almanac index rebuild` makes it again"
+    if trouble in {"ok", "starting"}:
+        return again
+    return f"its last work failed ({trouble}): mend that, then {again}"
 
 
 @app.command()

@@ -47,6 +47,8 @@ def excerpt_text(excerpt: Json, explain: bool) -> str:
         INDENT + one_line(" · ".join(origin)),
         INDENT + one_line(citation["url"]),
     ]
+    if since := moment(citation["failing_since"]):
+        lines += [f"{INDENT}its address has failed since {since}"]
     if explain:
         lines += [INDENT + "  ".join(f"{part} {value:.3f}" for part, value in score.items())]
         lines += [INDENT + excerpt["explanation"]] if excerpt.get("explanation") else []

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import chain
 
 from almanac.cli.failures import Failed, WrongUsage
 from almanac.client import Client, Json, connect
+from models.states import DocumentState
 
 UUID_LENGTH = 36
 
@@ -19,7 +22,8 @@ def source_named(typed: str) -> tuple[Client, str]:
 def document_named(typed: str) -> tuple[Client, str]:
     check_id(typed, "document")
     client = connect()
-    return client, resolve(typed, "document", client.every_document)
+    removed = partial(client.every_document, state=DocumentState.REMOVED)  # listed only where asked for
+    return client, resolve(typed, "document", lambda: chain(client.every_document(), removed()))
 
 
 def token_named(typed: str) -> tuple[Client, str]:

@@ -6,12 +6,12 @@ import typer
 from typer import Argument, Option
 
 from almanac.cli.failures import Failed, WrongUsage
-from almanac.cli.screen import cut, facts, moment, screen, short, table
+from almanac.cli.screen import cut, facts, moment, screen, short, table, waits_for
 from almanac.cli.session import source_named
 from almanac.cli.waiting import until_all_read, until_ended, until_polled, until_read
 from almanac.client import Client, Json, connect
 from models.intervals import interval_of, seconds_of
-from models.states import PollOutcome, ReadingMode
+from models.states import DocumentState, PollOutcome, ReadingMode
 from tasks.discover.wishes import NewSource
 
 app = typer.Typer(help="What is polled: feeds and pages.")
@@ -65,9 +65,16 @@ def found(source: Json) -> str:
         facts([
             ("kind", source["kind"]), ("address", source["url"]),
             ("items", source["last_poll"]["items_seen"]), ("looked at", schedule(source)),
-            ("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
+            *progress(source),
         ]),
     ])
+
+
+def progress(source: Json) -> list[tuple[str, object]]:
+    """What became of its documents, and what those wait for that a limit holds back."""
+    held = source["held"]
+    return [("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
+            ("articles", held and waits_for(held))]
 
 
 @app.command("list")
@@ -82,7 +89,14 @@ def list_sources() -> None:
     ]
     headings = ("ID", "KIND", "NAME", "LOOKED AT", "LAST POLL", "DOCUMENTS", "HEALTH")
     nothing = "No sources yet: add one with `almanac source add URL`"
-    screen.show({"sources": sources}, table(headings, rows, nothing))
+    screen.show({"sources": sources}, "\n".join([table(headings, rows, nothing), *waiting(sources)]))
+
+
+def waiting(sources: list[Json]) -> list[str]:
+    """One line on the articles that a limit holds back: it is the same for all."""
+    held = [source for source in sources if source["held"]]
+    articles = sum(source["documents"][DocumentState.READ] for source in held)
+    return [f"\n{articles} read, {waits_for(held[0]['held'])}"] if held else []
 
 
 @app.command()
@@ -102,7 +116,7 @@ def described(source: Json) -> str:
         ("items a poll", source["limit_per_poll"]), ("reads", source["mode"]), ("health", source["health"]),
         ("last poll", poll and f"{moment(poll['finished_at'])}: {poll_sentence(poll)}"),
         ("next poll", moment(source["next_poll_at"])),
-        ("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
+        *progress(source),
     ])
 
 
@@ -119,7 +133,8 @@ def counts(documents: dict[str, int]) -> str:
 
 
 def poll_sentence(poll: Json) -> str:
-    return f"{poll['outcome']}: {poll['reason']}"
+    outcome, reason = poll["outcome"], poll["reason"]
+    return outcome if reason == outcome else f"{outcome}: {reason}"
 
 
 @app.command()

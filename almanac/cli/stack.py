@@ -14,6 +14,7 @@ from almanac.cli.screen import facts, one_line, screen, table, waits_for
 from almanac.client import ClientError, Json, connect
 from almanac.settings import Settings, settings
 from almanac.stack.errors import StackError
+from almanac.stack.preflight import lost_token
 from models.states import DocumentState
 
 
@@ -83,11 +84,12 @@ def status() -> None:
     now = report(settings())
     if not now["running"]:
         raise Failed("Almanac is not running: start it with `almanac up`", now)
+    now["token_lost"] = lost_token(settings().home)
     told = system() if now["health"] else None
     now["held"] = told and told["held"]
     now["needs_browser"] = told and told["queues"]["documents"].get(DocumentState.NEEDS_BROWSER, 0)
     screen.show(now, described(now))
-    raise typer.Exit(0 if now["fine"] else 1)
+    raise typer.Exit(0 if now["fine"] and not now["token_lost"] else 1)
 
 
 def system() -> Json | None:
@@ -106,10 +108,16 @@ def described(now: Json) -> str:
         for part in now["parts"]
     ]
     parts = table(("PART", "STATE", "PID", "PORT", "FOR", "RESTARTS", "LAST PROBLEM"), rows, "no parts yet")
-    health = (now["health"] or {}).get("status", "does not answer")
+    health = now["health"] or {"status": "is being stopped" if now["stopping"] else "does not answer"}
     waits = now["held"] and waits_for(now["held"])
-    said = [("library says", health), ("articles", waits), ("browser", awaited(now["needs_browser"]))]
+    said = [("library says", health["status"]), *unwell(health), ("token", now["token_lost"]),
+            ("articles", waits), ("browser", awaited(now["needs_browser"]))]
     return "\n".join([parts, "", facts(said), where(now)])
+
+
+def unwell(health: Json) -> list[tuple[str, str]]:
+    """The parts of the library that are not well, and why."""
+    return [(part, state) for part, state in health.get("parts", {}).items() if state != "ok"]
 
 
 def awaited(pages: int | None) -> str | None:

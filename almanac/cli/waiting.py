@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from almanac.cli.failures import Failed
 from almanac.cli.screen import screen, shortened
-from almanac.client import Client, Json
+from almanac.client import Client, Json, NotRunning
 from models.states import DocumentState
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -102,7 +102,7 @@ def until_settled(
     Failed when nothing moves any more.
     """
     patience = Patience()
-    with bar(title) as advance:
+    with bar(title) as advance, kept():
         while True:
             progress = progress_of(found := look())
             advance(progress.total - progress.left, progress.total)
@@ -114,18 +114,28 @@ def until_settled(
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
+@contextmanager
+def kept() -> Iterator[None]:
+    """When Almanac ends meanwhile: what was asked for is in its database, and not lost."""
+    try:
+        yield
+    except NotRunning as gone:
+        gone.detail += "; what it was asked to read is kept, and goes on when it runs again"
+        raise
+
+
 def until_polled(client: Client, source_id: str, before: Json | None, run_id: str) -> Json:
     """Wait for a poll that is newer than ``before``; the poll. Failed when its run brings none."""
     known, patience = before and before["id"], Patience()
     with bar("looking at the source") as advance:
         while True:
             advance(0, 0)
-            state = client.run(run_id)["state"]  # first: a run that has ended has left its poll by then
+            run = client.run(run_id)  # first: a run that has ended has left its poll by then
             poll: Json | None = client.source(source_id)["last_poll"]
             if poll and poll["id"] != known:
                 return poll
-            if state in ENDED or patience.still(state) > STALLED_SECONDS:
-                raise Failed(f"no poll came of it, its run is {state}: the Prefect UI shows run {run_id}")
+            if run["state"] in ENDED or patience.still(run) > STALLED_SECONDS:
+                raise Failed(f"no poll came of it, {ending(run)}", run)
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
@@ -133,11 +143,18 @@ def until_ended(client: Client, run_id: str, title: str) -> None:
     """Wait until the run is completed, however long it works. Failed when it ends otherwise, or waits."""
     patience = Patience()
     with bar(title) as advance:
-        while (state := client.run(run_id)["state"]) != "completed":
+        while (run := client.run(run_id))["state"] != "completed":
             advance(0, 0)
-            if state in ENDED or (patience.still(state) > STALLED_SECONDS and state != "running"):
-                raise Failed(f"its run is {state}: the Prefect UI shows run {run_id}")
+            stalled = patience.still(run) > STALLED_SECONDS and run["state"] != "running"
+            if run["state"] in ENDED or stalled:
+                raise Failed(ending(run), run)
             time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def ending(run: Json) -> str:
+    """How a run that does not go on ended, why, and where to see more."""
+    why = f" ({run['message']})" if run["message"] else ""
+    return f"its run is {run['state']}{why}: the Prefect UI shows run {run['id']}"
 
 
 def limit_reached(client: Client) -> bool:

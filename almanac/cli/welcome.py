@@ -11,13 +11,14 @@ from almanac.cli.failures import Failed
 from almanac.cli.screen import one_line, screen
 from almanac.cli.search import answer
 from almanac.cli.stack import where
-from almanac.cli.waiting import LIMIT_LOOK_SECONDS, Patience, bar, limit_reached
-from almanac.client import ApiProblem, Client, Json, Starting, connect
+from almanac.cli.waiting import LIMIT_LOOK_SECONDS, Patience, bar, limit_reached, of_sources
+from almanac.client import PAGE, ApiProblem, Client, Json, Starting, connect
 from almanac.settings import Settings
 from almanac.stack.report import urls
 
 DOCUMENTATION = "documentation"
 QUESTION = "What can you do?"
+ANSWERING = "almanac:ABOUT.md"  # the page that is written to answer it
 EXCERPTS = 3
 SECONDS_TO_START = 300.0
 SECONDS_TO_READ = 120.0  # what is not read by then is read while people look around
@@ -27,7 +28,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 def greet(settings: Settings) -> None:
     """Fill an empty library, ask it a sample question, and say where everything is.
 
-    Raises Failed when not even its own documentation answers.
+    Raises Failed when its own documentation should answer and does not.
     """
     client = connect_when_ready()
     starters = add_starters(client) if settings.starters and is_empty(client) else []
@@ -35,21 +36,34 @@ def greet(settings: Settings) -> None:
     wait_for_first_documents(client)
     found = client.retrieve(QUESTION, k=EXCERPTS)
     addresses = {"urls": urls(settings)}
-    if not found["excerpts"] and not limit_reached(client):  # then it is indexed when there is room again
-        raise Failed("the library does not answer from its own documentation: see `almanac status`")
+    why = None if found["excerpts"] else unanswered(client, settings, found["nothing"])
     screen.show(
-        addresses | {"starters": starters, "question": QUESTION, "answer": found},
-        f"\n“{QUESTION}”\n\n{answer(found, explain=False)}\n\n{where(addresses)}",
+        addresses | {"starters": starters, "question": QUESTION, "answer": found, "unanswered": why},
+        "\n\n".join(filter(None, [f"\n“{QUESTION}”", answer(found, explain=False), why, where(addresses)])),
     )
 
 
+def unanswered(client: Client, settings: Settings, nothing: str) -> str:
+    """Which choice of the owner's it comes from that nothing answers. Raises Failed when it is none."""
+    own = [source for source in client.sources() if source["kind"] == DOCUMENTATION]
+    if not own:
+        return "You removed Almanac's own documentation, which answers this: it comes back at the next start."
+    pages = client.documents(source=own[0]["id"], limit=PAGE)["documents"]
+    if all(page["url"] != ANSWERING for page in pages):
+        return "You removed the page of Almanac's own documentation that answers this: it stays away."
+    if settings.min_similarity > Settings.model_fields["min_similarity"].default:
+        return "ALMANAC_MIN_SIMILARITY asks for more than its default: with that, this would be answered."
+    raise Failed(f"the library does not answer from its own documentation ({nothing.rstrip('.')}): see "
+                 "`almanac status`; `almanac index verify` says whether the index is whole")
+
+
 def connect_when_ready() -> Client:
-    """The API, when all of it is ready: another start, or another `almanac up`, may be under way."""
+    """The API, when no part is starting any more: another `almanac up` may be under way."""
     until = time.monotonic() + SECONDS_TO_START
     while True:
         try:
             client = connect()
-            if client.health()["status"] == "ok" or time.monotonic() > until:
+            if client.health()["status"] != "starting" or time.monotonic() > until:
                 return client
         except Starting:
             if time.monotonic() > until:
@@ -100,17 +114,10 @@ def wait_for_first_documents(client: Client) -> None:
     with bar("reading the first documents") as advance:
         while time.monotonic() < until:
             sources = client.sources()
-            left, total = unfinished(sources), sum(sum(source["documents"].values()) for source in sources)
+            left, _, total = of_sources(sources)
             advance(total - left, total)
-            if total and not left:
+            if not left:
                 return
             if patience.still(left) > LIMIT_LOOK_SECONDS and limit_reached(client):
                 return
             time.sleep(SECONDS_BETWEEN_LOOKS)
-
-
-def unfinished(sources: list[Json]) -> int:
-    """Documents on their way; one at least while the documentation has not yet been looked at."""
-    documented = any(source["kind"] == DOCUMENTATION and source["documents"] for source in sources)
-    left: int = sum(source["unfinished"] for source in sources)
-    return left if documented else left + 1

@@ -58,9 +58,7 @@ def data_folder(settings: Settings) -> Iterator[Finding]:
     except OSError as error:
         yield Finding("data folder", False, f"{home} cannot be looked at: {error.strerror}")
         return
-    if not existing.is_dir():
-        yield Finding("data folder", False, f"{existing} is a file: set ALMANAC_HOME to a folder")
-    elif not os.access(existing, os.W_OK | os.X_OK):
+    if not os.access(existing, os.W_OK | os.X_OK):
         yield Finding("data folder", False, f"{existing} cannot be written: set ALMANAC_HOME to another")
     else:
         yield Finding("data folder", True, str(home) if existing == home else f"{home} is made at the start")
@@ -69,8 +67,11 @@ def data_folder(settings: Settings) -> Iterator[Finding]:
 
 
 def secrets(settings: Settings) -> Iterator[Finding]:
-    """Token and keys are their owner's alone."""
+    """Token and keys are their owner's alone, and there while Almanac runs."""
     there = preflight.secrets(settings.home)
+    if running_state(settings.home) and (lost := preflight.lost_token(settings.home)):
+        yield Finding("secrets", False, lost)
+        return
     open_ones = [str(file) for file in there if file.stat().st_mode & 0o077]
     if open_ones:
         yield Finding("secrets", False, f"others may read {', '.join(open_ones)}: chmod 600")

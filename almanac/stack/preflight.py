@@ -10,6 +10,7 @@ from errno import EADDRINUSE, EADDRNOTAVAIL
 from ipaddress import ip_address
 from pathlib import Path
 
+from almanac.settings import kept_secret
 from almanac.stack.errors import StackError
 
 NEEDED_BYTES = 300_000_000  # a fresh cluster, its first write-ahead log, and the first pages
@@ -29,8 +30,6 @@ def make_home(home: Path, needed: int = NEEDED_BYTES) -> None:
     """Make the data folder and let nobody but its owner into it. Raises StackError and then makes nothing."""
     try:
         existing = next(folder for folder in (home, *home.parents) if folder.exists())
-        if not existing.is_dir():
-            raise StackError(f"{existing} is a file: set ALMANAC_HOME to a folder")
         free = shutil.disk_usage(existing).free
         if free < needed:
             raise StackError(f"only {free // 1_000_000} MB are free on the disk of {home}, Almanac needs "
@@ -55,6 +54,18 @@ def secrets(home: Path) -> list[Path]:
     return [file for file in (home / "token", *(home / "keys").glob("*")) if file.is_file()]
 
 
+def lost_token(home: Path) -> str | None:
+    """Why nothing can be asked of a running Almanac, and what to do; None where its token is kept."""
+    file = home / "token"
+    try:
+        if kept_secret(file):
+            return None
+    except OSError as error:
+        return f"the file {file} cannot be read ({error.strerror}): make it readable for who runs Almanac"
+    fault = "holds no token" if file.exists() else "is missing"
+    return f"the file {file} {fault}: `almanac down`, then `almanac up` makes it again"
+
+
 def close_secrets(home: Path) -> list[Path]:
     """Let nobody but their owner read the secrets; those that others could read."""
     opened = [file for file in secrets(home) if file.stat().st_mode & 0o077]
@@ -71,12 +82,7 @@ def reached_by_others(host: str) -> bool:
 
 def check_ports(host: str, ports: Iterable[Port]) -> None:
     """Raise StackError for the first port that cannot be listened on, with the setting that changes it."""
-    taken: dict[int, str] = {}
     for port in ports:
-        if port.number in taken:
-            raise StackError(f"{taken[port.number]} and {port.setting} are both {port.number}: "
-                             "give each a port of its own")
-        taken[port.number] = port.setting
         check_port(host, port)
 
 

@@ -12,16 +12,20 @@ Json = dict[str, Any]
 
 
 def report(settings: Settings) -> Json:
-    """``{"running", "fine", "pid", "since", "parts": […], "health": {…} or None, "urls": {…}}``."""
+    """``{"running", "stopping", "fine", "pid", "since", "parts": […], "health", "urls": {…}}``.
+
+    ``health`` is what the library says of itself, None when it does not answer.
+    """
     state = running_state(settings.home)
     if state is None:
-        return {"running": False, "fine": False, "pid": None, "since": None, "parts": [], "health": None,
-                "urls": urls(settings)}
+        return {"running": False, "stopping": False, "fine": False, "pid": None, "since": None, "parts": [],
+                "health": None, "urls": urls(settings)}
     health = get_json(f"{settings.api_url}/health")
     parts = [part_report(part) for part in asdict(state)["parts"]]
     return {
-        "running": True, "fine": is_fine(state, health), "pid": state.supervisor.pid, "since": state.since,
-        "parts": parts, "health": health, "urls": urls(settings),
+        "running": True, "stopping": state.stopping, "fine": is_fine(state, health),
+        "pid": state.supervisor.pid, "since": state.since, "parts": parts, "health": health,
+        "urls": urls(settings),
     }
 
 

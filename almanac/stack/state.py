@@ -51,6 +51,7 @@ class StackState:
     supervisor: Identity
     since: str = field(default_factory=now)
     ready: bool = False
+    stopping: bool = False
     parts: list[PartState] = field(default_factory=list)
 
     def processes(self) -> list[Identity]:

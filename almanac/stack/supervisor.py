@@ -57,6 +57,8 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop all parts, the last started first; nothing of them is left when it returns."""
+        self.state.stopping = True
+        self._write()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

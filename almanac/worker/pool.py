@@ -87,11 +87,18 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
         return run.id
 
     async def state_of(self, run_id: UUID) -> str | None:
+        run = await self._run(run_id)
+        return run.state_type.value.lower() if run and run.state_type else None
+
+    async def message_of(self, run_id: UUID) -> str | None:
+        run = await self._run(run_id)
+        return run.state.message if run and run.state else None
+
+    async def _run(self, run_id: UUID) -> FlowRun | None:
         try:
-            run = await self.client.read_flow_run(run_id)
+            return await self.client.read_flow_run(run_id)
         except ObjectNotFound:
             return None
-        return run.state_type.value.lower() if run.state_type else None
 
     async def _repeat(
         self, work: Callable[[], Awaitable[object]], seconds: float, woken: asyncio.Event
@@ -171,7 +178,8 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
             flow = load_flow(deployment.entrypoint or "")
             parameters = get_call_parameters(flow.fn, (), flow_run.parameters)
         except Exception as error:
-            await self._propose_crashed_state(flow_run, f"It could not be loaded: {error}")
+            why = str(error) or type(error).__name__
+            await self._propose_crashed_state(flow_run, f"It could not be loaded: {why.splitlines()[0]}")
             return
         execution = Execution(flow=flow, flow_run=flow_run, parameters=parameters)
         execution.ended = anyio.Event()

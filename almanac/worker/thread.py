@@ -94,3 +94,7 @@ class Runs:
     async def state(self, run_id: UUID) -> str | None:
         """The run's state in lower case; None for an unknown run."""
         return await self._thread.call(lambda worker: worker.state_of(run_id))
+
+    async def message(self, run_id: UUID) -> str | None:
+        """What Prefect says of the run's state: for a failed run, why."""
+        return await self._thread.call(lambda worker: worker.message_of(run_id))

@@ -21,6 +21,7 @@ class Origin(NamedTuple):
     content_hash: str
     start: int
     end: int
+    failing_since: datetime | None = None  # the address; what it said before answers all the same
 
     def to_json(self) -> dict[str, Any]:
         return {name: json_value(value) for name, value in self._asdict().items()}
@@ -41,6 +42,7 @@ def columns(document: type[Document] = Document, chunk: type[Chunk] = Chunk) -> 
         version.author.label("author"), version.published_at.label("published_at"),
         version.read_at.label("read_at"), version.content_hash.label("content_hash"),
         chunk.start.label("start"), chunk.end.label("end"),
+        document.failing_since.label("failing_since"),
     ]
 
 

@@ -1,7 +1,6 @@
 """A source as its owner asks for it, checked before anything is fetched."""
 
 from dataclasses import dataclass
-from math import isfinite
 
 from models.addresses import check_address, without_fragment
 from models.states import ReadingMode, SourceKind
@@ -69,5 +68,5 @@ def check_schedule(every_seconds: int | None, cron: str | None) -> None:
 
 
 def check_range(what: str, value: float, least: float, most: float) -> None:
-    if not (isfinite(value) and least <= value <= most):
-        raise ValueError(f"{what} is from {least} to {most}, not {value:g}")
+    if not least <= value <= most:
+        raise ValueError(f"{what} is from {least} to {most}, not {value}")

@@ -14,7 +14,7 @@ from models.extracted import Extracted
 from models.session import Database
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
 from tasks.ports import Fetched, Fetcher, Parser, Read, Renderer, Wanted
-from tasks.read.claims import Claimed, claim, is_there, keep_lease
+from tasks.read.claims import Claimed, claim, is_there, keep_lease, returned_at_a_failure
 from tasks.read.save import MAX_ATTEMPTS, Look, Saved, save
 
 log = logging.getLogger(__name__)
@@ -42,14 +42,16 @@ async def read_documents(
             return await look_at(document, fetcher, parser, renderer), monotonic() - started
 
     reads = []
-    async with asyncio.TaskGroup() as reading:
-        renewing = reading.create_task(keep_lease(db, claimed))
-        for document, looking in [(document, reading.create_task(look(document))) for document in claimed]:
-            outcome, seconds = await looking
-            if saved := settle(db, document, outcome, now, max_attempts):
-                reads.append(Read(document.id, document.url, saved.state, saved.reason, saved.version,
-                                  saved.due_at, seconds))
-        renewing.cancel()
+    with returned_at_a_failure(db, claimed):
+        async with asyncio.TaskGroup() as reading:
+            renewing = reading.create_task(keep_lease(db, claimed))
+            looks = [(document, reading.create_task(look(document))) for document in claimed]
+            for document, looking in looks:
+                outcome, seconds = await looking
+                if saved := settle(db, document, outcome, now, max_attempts):
+                    reads.append(Read(document.id, document.url, saved.state, saved.reason, saved.version,
+                                      saved.due_at, seconds))
+            renewing.cancel()
     return reads
 
 

@@ -1,15 +1,17 @@
 """Who reads what: documents are taken under a lease that is renewed, expires and can be given back."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from models.lease import NOW, free, new_holder, return_from, taken
+from models.lease import NOW, free, new_holder, return_from, return_of, taken
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, Source
@@ -139,6 +141,18 @@ async def keep_lease(db: Database, documents: Sequence[Claimed]) -> None:
     while True:
         await asyncio.sleep(RENEWAL_SECONDS)
         db.execute(update(Document).where(*mine).values(leased_until=NOW + LEASE))
+
+
+@contextmanager
+def returned_at_a_failure(db: Database, documents: Sequence[Claimed]) -> Iterator[None]:
+    """What the block has not saved when it fails or is cancelled is free at once, unless another has it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(DBAPIError):  # the database is away: the leases will run out
+            for lease in {it.lease for it in documents}:
+                db.execute(return_of(Document, lease))
+        raise
 
 
 def release(db: Database, worker: str) -> int:

@@ -10,7 +10,7 @@ from models.hosts import is_ip, normal_host, port_number
 from tasks.errors import Unsafe
 
 PORTS = frozenset({80, 443})
-REMEDY = "ALMANAC_ALLOWED_NETWORKS can allow it"
+REMEDY = "ALMANAC_ALLOWED_NETWORKS can allow it, from the next start of Almanac on"
 ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})  # RFC 5214 §6.1: what stands before the IPv4 address
 
 IpAddress = IPv4Address | IPv6Address

@@ -72,6 +72,16 @@ def test_a_question_about_the_recent_counts_freshness_double(library: Any) -> No
     assert recent.excerpts[0].score.total == pytest.approx(0.6 * 0.7628 + 0.2 * 0.9942 + 0.05, abs=1e-3)
 
 
+def test_what_an_address_said_before_it_failed_answers_and_says_since_when_it_fails(library: Any) -> None:
+    well = library.document(library.source(), alike(9), title="well")
+    gone = library.document(library.source(), alike(8), title="gone", failing_since=NOON - timedelta(days=2))
+    found = library.ask(ASKED)
+    since = {e.document_id: e.to_json()["citation"]["failing_since"] for e in found.excerpts}
+    assert since == {well.id: None, gone.id: "2026-05-18T12:00:00+00:00"}
+    cited = library.cite(found, "K2")
+    assert cited.to_json()["failing_since"] == "2026-05-18T12:00:00+00:00"
+
+
 def test_the_answer_has_the_shape_of_the_contract(library: Any) -> None:
     library.document(library.source(), alike(9), alike(8), alike(7), title="A", days_old=1, author="Ada")
     answer = json.loads(json.dumps(library.ask(ASKED, k=1).to_json()))
@@ -87,7 +97,8 @@ def test_the_answer_has_the_shape_of_the_contract(library: Any) -> None:
     assert used.keys() == shape
     assert (used["label"], used["used"], used["story"], used["headings"]) == ("K1", True, None, ["A"])
     assert used["citation"].keys() == {
-        "title", "url", "source", "author", "published_at", "read_at", "content_hash", "start", "end"
+        "title", "url", "source", "author", "published_at", "read_at", "content_hash", "start", "end",
+        "failing_since",
     }
     assert used["citation"]["published_at"] == "2026-05-19T12:00:00+00:00"
     assert used["score"].keys() == {

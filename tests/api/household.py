@@ -60,6 +60,9 @@ class Threads:
             return "crashed" if thread else None
         return "running" if thread.is_alive() else "completed"
 
+    async def message(self, run_id: UUID) -> str | None:
+        return "The process is gone" if self.dying else None
+
     def join(self) -> None:
         for thread in list(self._threads.values()):
             thread.join(10)

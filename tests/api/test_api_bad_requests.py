@@ -43,6 +43,9 @@ INVALID = [
     ("POST", "/v1/sources", {"url": "https://site.example/", "weight": 2}, "weight"),
     ("POST", "/v1/sources", {"url": "https://site.example/", "priority": -1}, "priority"),
     ("POST", "/v1/sources", {"url": "https://site.example/", "limit": 0}, "limit"),
+    ("POST", "/v1/sources", {"url": "https://site.example/", "limit": 99999999999999}, "not 99999999999999"),
+    ("POST", "/v1/sources", {"url": "https://site.example/", "limit": 10**400}, "limit is from 1 to 1000"),
+    ("POST", "/v1/sources", {"url": "https://site.example/", "weight": 1.25}, "not 1.25"),
     ("POST", "/v1/sources", {"url": "https://site.example/", "include": [""]}, "include must not be empty"),
     ("POST", "/v1/sources", {"url": "https://site.example/", "mode": "some"}, "mode"),
     ("POST", "/v1/documents", {"url": "file:///etc/passwd"}, "file"),
@@ -74,11 +77,64 @@ async def test_every_fault_is_named_with_its_field(api: httpx.AsyncClient) -> No
     assert {fault["field"] for fault in problem["errors"]} == {"url", "kind", "colour"}
 
 
-@pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe", b'{"query": "\\ud800"', b"[" * 100_000])
-async def test_broken_json_is_invalid(api: httpx.AsyncClient, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"{", b"{bad", b"\xff\xfe", b'{"query": "\xe9"}', b'{"query": "\\ud800"', b"[" * 100_000])
+async def test_broken_json_is_one_kind_of_mistake(api: httpx.AsyncClient, content: bytes) -> None:
     answer = await api.post("/v1/retrieve", content=content, headers={"Content-Type": "application/json"})
-    assert answer.json()["code"] in {"invalid_request", "bad_request"}
-    assert answer.status_code in {400, 422}
+    assert "the body is not valid JSON" in assert_problem(answer, 422, "invalid_request")
+
+
+async def test_no_body_at_all_is_said(api: httpx.AsyncClient) -> None:
+    answer = await api.post("/v1/retrieve", headers={"Content-Type": "application/json"})
+    assert "the body is missing" in assert_problem(answer, 422, "invalid_request")
+
+
+TAKES_JSON = ["/v1/retrieve", "/v1/sources", "/v1/documents", "/v1/tokens"]
+
+
+@pytest.mark.parametrize("path", TAKES_JSON)
+@pytest.mark.parametrize(
+    "sent",
+    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json", None])
+async def test_a_body_that_is_not_sent_as_json_is_told_apart(
+    api: httpx.AsyncClient, path: str, sent: str | None
+) -> None:
+    headers = {"Content-Type": sent} if sent else {}
+    answer = await api.post(path, content=b'{"query": "owls"}', headers=headers)
+    detail = assert_problem(answer, 415, "unsupported_media_type")
+    assert "Content-Type: application/json" in detail
+    assert (sent or "no Content-Type") in detail
+
+
+@pytest.mark.parametrize("sent", ["application/json; charset=utf-8", "application/vnd.api+json"])
+async def test_json_by_another_name_is_json(api: httpx.AsyncClient, sent: str) -> None:
+    answer = await api.post("/v1/retrieve", content=b'{"query": "owls"}', headers={"Content-Type": sent})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("GET /v1/documents?source_id=abc",
+         "source_id is not known here: known are state, source, q, limit, after"),
+        ("GET /v1/documents?limit=5&lim\nit=1&offset=2", "lim\ufffdit is not known here"),
+        ("GET /v1/sources?kind=feed", "kind is not known here: there are no parameters"),
+        ("POST /v1/sources/poll?all=1", "all"),
+        ("POST /v1/retrieve?k=3", "k"),
+        ("GET /v1/tokens?name=x", "name"),
+        ("GET /health?challange=x", "challange is not known here: known are challenge"),
+        (f"DELETE /v1/documents/{UNKNOWN}?force=true", "force"),
+    ],
+)
+async def test_a_parameter_that_is_not_known_is_not_ignored(
+    api: httpx.AsyncClient, household: Household, call: str, told: str
+) -> None:
+    method, path = call.split(" ")
+    body = {"query": "owls"} if "retrieve" in path else None
+    answer = await api.request(method, path.replace("\n", "%0A"), json=body)
+    assert told in assert_problem(answer, 422, "invalid_request")
+    assert all(fault["message"].startswith("is not known here") for fault in answer.json()["errors"])
+    assert household.runs.started == []
 
 
 async def test_half_a_character_is_left_out_of_a_question(api: httpx.AsyncClient) -> None:

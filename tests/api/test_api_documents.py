@@ -93,12 +93,39 @@ async def test_a_removed_document_is_gone_and_not_brought_back(
     path = f"/v1/documents/{read['owls']['id']}"
     assert (await api.delete(path)).json()["documents"] == 1
     assert household.runs.started[-1] == ("index", {})
-    assert_problem(await api.get(path), 404, "not_found")
-    assert_problem(await api.delete(path), 404, "not_found")
     [source] = (await api.get("/v1/sources")).json()["sources"]
     await api.post(f"/v1/sources/{source['id']}/poll")
     household.runs.join()
     assert len((await api.get("/v1/documents")).json()["documents"]) == 2
+
+
+async def test_what_is_removed_can_be_looked_at_and_says_how_to_bring_it_back(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    path = f"/v1/documents/{read['owls']['id']}"
+    await api.delete(path)
+    [listed] = (await api.get("/v1/documents", params={"state": "removed"})).json()["documents"]
+    shown = (await api.get(path)).json()
+    assert {name: shown[name] for name in listed} == listed
+    assert (shown["state"], shown["reason"], shown["version"]) == ("removed", "removed by its owner", None)
+    household.runs.started.clear()
+    for method, more in [("GET", "/versions"), ("POST", "/retry"), ("DELETE", "")]:
+        told = assert_problem(await api.request(method, path + more), 410, "removed")
+        assert told == ("There is no such document any more: removed by its owner. "
+                        f"`almanac read {SITE}/owls` brings it back.")
+    assert household.runs.started == []
+    again = (await api.post("/v1/documents", json={"url": f"{SITE}/owls"})).json()
+    assert again["state"] != "removed"
+
+
+async def test_what_went_with_its_source_says_so(
+    api: httpx.AsyncClient, read: dict[str, dict[str, object]]
+) -> None:
+    await api.delete(f"/v1/sources/{read['owls']['source_id']}")
+    path = f"/v1/documents/{read['owls']['id']}"
+    assert (await api.get(path)).json()["reason"] == "its source was removed"
+    told = assert_problem(await api.post(f"{path}/retry"), 410, "removed")
+    assert told.startswith("There is no such document any more: its source was removed. `almanac read ")
 
 
 async def test_a_document_of_another_scope_does_not_exist(

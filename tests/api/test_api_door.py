@@ -89,7 +89,7 @@ async def test_no_page_of_another_origin_may_read_an_answer(api: httpx.AsyncClie
 async def test_a_form_is_no_json(api: httpx.AsyncClient) -> None:
     form = {"Content-Type": "text/plain"}
     answer = await api.post("/v1/retrieve", content=b'{"query": "a"}', headers=form)
-    assert_problem(answer, 422, "invalid_request")
+    assert_problem(answer, 415, "unsupported_media_type")
 
 
 async def test_answers_are_not_kept_nor_guessed_at(api: httpx.AsyncClient) -> None:

@@ -62,7 +62,7 @@ async def test_a_poll_is_started_and_can_be_followed(api: httpx.AsyncClient, hou
     assert household.runs.started[-1] == ("poll", {"source_ids": [identity]})
     household.runs.join()
     run = (await api.get(f"/v1/runs/{answer.json()['flow_run_id']}")).json()
-    assert run == {"id": answer.json()["flow_run_id"], "state": "completed"}
+    assert run == {"id": answer.json()["flow_run_id"], "state": "completed", "message": None}
     source = (await api.get(f"/v1/sources/{identity}")).json()
     assert (source["last_poll"]["outcome"], len(source["polls"])) == ("unchanged", 2)
 

@@ -66,6 +66,9 @@ async def test_the_index_is_verified_and_made_again(api: httpx.AsyncClient, hous
     household.runs.join()
     run = (await api.get(f"/v1/runs/{started.json()['flow_run_id']}")).json()
     assert (household.runs.started[-1], run["state"]) == (("rebuild", {}), "completed")
+    household.runs.dying = True
+    run = (await api.get(f"/v1/runs/{started.json()['flow_run_id']}")).json()
+    assert (run["state"], run["message"]) == ("crashed", "The process is gone")
     assert set(vault.entries) == held
 
 

@@ -1,11 +1,16 @@
 """Who may speak to the API."""
 
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+
 import httpx
 import pytest
 from household import TOKEN, Household, assert_problem
 from small_library import FEED
+from sqlalchemy import event
 
 from models.session import Database
+from models.tables import ApiToken
 from tasks import curate
 
 pytestmark = pytest.mark.database
@@ -72,6 +77,40 @@ async def test_a_token_of_another_scope_changes_nothing_and_sees_no_settings(
     answer = await api.request(*call.split(), json=body, headers=other)
     assert_problem(answer, 403, "scope_missing")
     assert household.library.fetcher.asked == household.runs.started == []
+
+
+async def test_every_token_says_when_it_was_used_and_a_question_pays_for_that_once_a_minute(
+    api: httpx.AsyncClient, db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def last_use() -> datetime | None:
+        [owner] = curate.list_tokens(db)
+        return owner["last_used_at"] and datetime.fromisoformat(owner["last_used_at"])
+
+    written: list[str] = []
+    assert last_use() is None
+    event.listen(db.engine, "before_cursor_execute", lambda *said: written.append(said[2]))
+    for _ in range(5):
+        await api.post("/v1/retrieve", json={"query": "owls"})
+    assert sum("UPDATE api_token" in statement for statement in written) == 1
+    assert sum("FROM api_token" in statement for statement in written) == 1
+    used = last_use()
+    assert used is not None
+    assert datetime.now(UTC) - used < timedelta(seconds=30)
+
+    with db.begin() as session:
+        session.query(ApiToken).update({"last_used_at": used - timedelta(hours=1)})
+    clock = monotonic()
+    monkeypatch.setattr("almanac.api.context.monotonic", lambda: clock + 61)
+    await api.get("/v1/sources")
+    again = last_use()
+    assert again is not None
+    assert again >= used
+
+
+async def test_a_wrong_token_is_no_use_of_the_right_one(api: httpx.AsyncClient, db: Database) -> None:
+    answer = await api.get("/v1/sources", headers={"Authorization": f"Bearer {TOKEN}x"})
+    assert_problem(answer, 401, "unauthenticated")
+    assert [token["last_used_at"] for token in curate.list_tokens(db)] == [None]
 
 
 async def test_the_token_that_the_command_line_uses_is_not_revoked(

@@ -1,11 +1,15 @@
 """Bad input: one line on stderr that says what to do, and the exit status of the contract."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_library import FEED, SITE
+
+from almanac.stack.processes import own_identity
+from almanac.stack.state import PartState, Phase, StackState, write_state
 
 FAILED, USAGE = 1, 2
 UNKNOWN = "ffffffff-ffff-4fff-8fff-ffffffffffff"
@@ -25,6 +29,7 @@ FOUND_HERE = [
     (["source", "add", "https://user:secret@site.example/"], "user name or password"),
     (["source", "add", FEED, "--every", "soon"], "1h"),
     (["source", "add", FEED, "--every", "1s"], "1m"),
+    (["source", "add", FEED, "--every", "99999999999h"], "366d at most"),
     (["source", "add", FEED, "--cron", "at noon"], "five fields"),
     (["source", "add", FEED, "--every", "1h", "--cron", "0 7 * * *"], "not both"),
     (["source", "add", FEED, "--weight", "3"], "weight"),
@@ -77,11 +82,45 @@ def test_a_token_that_is_none_is_like_no_token(alone: Any, home: Path, token: by
     assert "almanac up" in said.err
 
 
+@pytest.mark.parametrize(("content", "fault"), [(None, "is missing"), (b"", "holds no token")])
+@pytest.mark.parametrize("words", [["source", "list"], ["search", "owls"], ["status"]], ids=" ".join)
+def test_a_token_that_a_running_almanac_has_lost_is_said_with_the_way_on(
+    alone: Any, home: Path, runs_here: Callable[..., None], words: list[str], content: bytes | None,
+    fault: str,
+) -> None:
+    runs_here(home, 1)
+    if content is not None:
+        (home / "token").write_bytes(content)
+    said = alone(*words)
+    assert said.status == FAILED
+    assert (f"the file {home}/token {fault}: `almanac down`, then `almanac up` makes it again"
+            in said.out + said.err)
+
+
+def test_an_almanac_that_is_being_stopped_says_so(alone: Any, home: Path) -> None:
+    (home / "run").mkdir()
+    (home / "token").write_text("token")
+    library = PartState("library", "library.log", 1, Phase.RUNNING, own_identity())
+    write_state(home, StackState(own_identity(), ready=True, stopping=True, parts=[library]))
+    said = alone("source", "list")
+    assert (said.status, said.err) == (
+        FAILED, "almanac: Almanac is stopping: start it again with `almanac up`\n")
+
+
+def test_a_file_of_the_data_folder_that_cannot_be_used_is_named(alone: Any, home: Path) -> None:
+    (home / "run" / "stack.json" / "x").mkdir(parents=True)
+    said = alone("down")
+    assert (said.status, said.err.count("\n")) == (FAILED, 1)
+    assert f"{home}/run/stack.json cannot be used (" in said.err
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
         ("ALMANAC_API_PORT", "high", "ALMANAC_API_PORT"),
         ("ALMANAC_API_PORT", "70000", "ALMANAC_API_PORT"),
+        ("ALMANAC_API_PORT", "8421", "ALMANAC_API_PORT and ALMANAC_DASHBOARD_PORT are both 8421"),
+        ("ALMANAC_HOME", "/dev/null/here", "ALMANAC_HOME is wrong: /dev/null is a file"),
         ("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "0", "KNOWLEDGE_MAX_ARTICLES_PER_HOUR"),
         ("ALMANAC_HOSTS", "a", "ALMANAC_HOSTS is wrong: write a list as JSON"),
     ],
@@ -90,9 +129,10 @@ def test_a_wrong_setting_is_named(
     alone: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
 ) -> None:
     monkeypatch.setenv(name, value)
-    said = alone("source", "list")
-    assert (said.status, said.err.count("\n")) == (USAGE, 1)
-    assert told in said.err
+    for words in (["source", "list"], ["status"], ["down"]):
+        said = alone(*words)
+        assert (said.status, said.err.count("\n")) == (USAGE, 1)
+        assert told in said.err
 
 
 def test_an_error_is_one_document_too_when_json_is_asked_for(alone: Any) -> None:

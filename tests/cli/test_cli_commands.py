@@ -190,6 +190,10 @@ def test_a_document_that_the_limit_holds_back_says_so_and_until_when(
     said = almanac("status")
     assert (said.status, said.err) == (0, "")
     assert re.search(rf"articles +{waits}", said.out)
+    [source] = almanac.json("source", "list")["sources"]
+    assert source["held"] == held["held"]
+    assert re.search(rf"articles +{waits}", almanac("source", "show", source["id"]).out)
+    assert re.search(rf"\n\n1 read, {waits}\n", almanac("source", "list").out)
 
 
 def test_removed_documents_are_listed_where_they_are_asked_for(almanac: Any, source: Any) -> None:
@@ -197,6 +201,19 @@ def test_removed_documents_are_listed_where_they_are_asked_for(almanac: Any, sou
     removed = almanac.json("document", "list", "--state", "removed")["documents"]
     assert {document["reason"] for document in removed} == {"its source was removed"}
     assert len(removed) == 3
+
+
+def test_what_is_listed_as_removed_can_be_shown_and_says_how_to_bring_it_back(
+    almanac: Any, source: Any
+) -> None:
+    almanac.json("document", "remove", almanac.json("document", "list", "--limit", "1")["documents"][0]["id"])
+    [removed] = almanac.json("document", "list", "--state", "removed")["documents"]
+    assert re.search(r"reason +removed by its owner", almanac("document", "show", removed["id"][:8]).out)
+    for command in ("retry", "versions", "remove"):
+        said = almanac("document", command, removed["id"][:8])
+        assert (said.status, said.out) == (1, "")
+        assert said.err == ("almanac: There is no such document any more: removed by its owner. "
+                            f"`almanac read {removed['url']}` brings it back.\n")
 
 
 def test_an_address_that_cannot_be_read_fails_with_its_reason(almanac: Any) -> None:
@@ -270,6 +287,28 @@ def test_a_rebuild_that_ends_badly_says_where_to_look(almanac: Any, household: H
     assert (said.status, said.err.count("\n")) == (1, 1)
     assert "crashed" in said.err
     assert "Prefect UI" in said.err
+
+
+def test_an_index_in_trouble_is_to_be_made_again_only_when_its_cause_is_mended(
+    almanac: Any, household: Household, source: Any
+) -> None:
+    household.library.index.entries.clear()
+    household.parts["index"] = "the disk is full"
+    said = almanac("index", "verify")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert "its last work failed (the disk is full): mend that, then `almanac index rebuild`" in said.err
+
+
+def test_an_address_that_fails_but_answers_still_is_listed_so(
+    almanac: Any, household: Household, source: Any
+) -> None:
+    page = f"{SITE}/owls"
+    household.library.fetcher.pages[page] = None
+    [owls] = [each for each in almanac.json("document", "list")["documents"] if each["url"] == page]
+    assert almanac("document", "retry", owls["id"]).status == 1
+    listed = almanac("document", "list", "--state", "rejected").out
+    assert re.search(r"still answers; HTTP 410", listed)
+    assert len(re.findall("still answers", listed)) == 1
 
 
 def test_a_title_with_commands_for_the_terminal_does_no_harm(almanac: Any, household: Household) -> None:

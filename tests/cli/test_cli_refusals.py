@@ -18,7 +18,7 @@ def served(shared_served: int) -> int:
 
 
 REFUSED = [
-    (["source", "add", f"{SITE}/gone"], FAILED, "410"),
+    (["source", "add", f"{SITE}/gone"], FAILED, "HTTP 410 Gone. Feeds can be read, and pages with text"),
     (["source", "add", FEED, "--name", "a\0b"], USAGE, "NUL"),
     (["source", "show", UNKNOWN], FAILED, "no such source"),
     (["source", "pause", UNKNOWN], FAILED, "no such source"),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from small_library import FEED, SITE
 
+from almanac.cli.search import excerpt_text
+
 pytestmark = pytest.mark.database
 
 
@@ -48,3 +50,13 @@ def test_several_words_are_one_query(almanac: Any, source: None) -> None:
 
 def test_words_that_are_no_text_are_searched_for_without_harm(almanac: Any, source: None) -> None:
     assert almanac("search", "owls \udcff").status == 0
+
+
+def test_an_excerpt_whose_address_fails_says_since_when() -> None:
+    found = {"label": "K1", "text": "Forty nests.", "score": {"total": 0.5}, "citation": {
+        "title": "Owls", "source": "Site", "published_at": None, "url": f"{SITE}/owls",
+        "failing_since": "2026-05-18T12:00:00+00:00"}}
+    lines = excerpt_text(found, explain=False).splitlines()
+    assert lines[3] == "    its address has failed since 2026-05-18 12:00 UTC"
+    found["citation"] |= {"failing_since": None}
+    assert "fail" not in excerpt_text(found, explain=False)

@@ -7,7 +7,7 @@ import pytest
 
 from almanac.cli import waiting
 from almanac.cli.failures import Failed
-from almanac.client import Client
+from almanac.client import Client, NotRunning, Stopping
 
 POLL = {"id": "new", "outcome": "new"}
 
@@ -22,7 +22,7 @@ class Library:
         return self.sources.pop(0) if len(self.sources) > 1 else self.sources[0]
 
     def run(self, _: str) -> Any:
-        return {"state": self.run_state}
+        return {"id": "run-7", "state": self.run_state, "message": "the disk is full"}
 
     def system(self) -> Any:
         return {"limits": {"articles_per_hour": {"limit": 60, "used": self.used}}}
@@ -78,8 +78,20 @@ def test_a_poll_is_known_by_its_id() -> None:
 @pytest.mark.parametrize("state", ["completed", "failed", "crashed", "cancelled"])
 def test_a_run_that_ended_without_a_poll_is_a_failure_that_names_it(state: str) -> None:
     library = Library([{"last_poll": POLL}], run=state)
-    with pytest.raises(Failed, match=rf"{state}.*run-7"):
+    with pytest.raises(Failed, match=rf"{state} \(the disk is full\).*run-7"):
         waiting.until_polled(cast(Client, library), "id", POLL, "run-7")
+
+
+@pytest.mark.parametrize("end", [Stopping, NotRunning])
+def test_what_is_cut_off_by_the_end_of_almanac_is_said_to_go_on_later(end: type[NotRunning]) -> None:
+    class Ending(Library):
+        def source(self, _: str) -> Any:
+            raise end
+
+    with pytest.raises(end) as raised:
+        until_read(Ending())
+    assert raised.value.detail.startswith(end().detail)
+    assert "is kept, and goes on when it runs again" in raised.value.detail
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The search screen: a question in the box or in the address, and excerpts that say where they come from."""
 
+from datetime import UTC, datetime
+
 import pytest
 from stand_in import Api, Open, Read, excerpt
 from streamlit.testing.v1 import AppTest
@@ -60,6 +62,13 @@ def test_an_excerpt_says_what_it_says_and_where_it_comes_from(api: Api, opened: 
 def test_an_excerpt_without_a_date_is_undated(api: Api, opened: Open, words: Read) -> None:
     api.finds(excerpt(published_at=None, author=None))
     assert "Tower news · undated\n" in words(opened("search.py", q="lifts")).text
+
+
+def test_an_excerpt_whose_address_fails_says_since_when(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(failing_since=datetime(2025, 3, 12, 9, 30, tzinfo=UTC)))
+    assert "Its address has failed since 12 Mar 2025, 09:30." in words(opened("search.py", q="lifts")).text
+    api.finds(excerpt())
+    assert "failed since" not in words(opened("search.py", q="stairs")).text
 
 
 def test_a_score_is_told_with_its_parts_and_the_sum_they_make(api: Api, opened: Open, words: Read) -> None:

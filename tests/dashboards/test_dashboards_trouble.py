@@ -30,13 +30,13 @@ def test_a_library_that_is_being_started_is_waited_for(
 
 @everywhere
 @pytest.mark.parametrize("token", ["", "caf\N{LATIN SMALL LETTER E WITH ACUTE}", None])
-def test_a_data_folder_without_a_token_is_of_an_almanac_that_was_never_started(
+def test_a_token_that_a_running_almanac_has_lost_says_how_it_is_made_again(
     token: str | None, file: str, query: dict[str, str], api: Api, home: Path, opened: Open, words: Read
 ) -> None:
     (home / "token").unlink()
     if token is not None:
         (home / "token").write_text(token)
-    assert "start it with almanac up" in words(opened(file, **query)).text
+    assert "almanac down, then almanac up makes it again" in words(opened(file, **query)).text
 
 
 @everywhere

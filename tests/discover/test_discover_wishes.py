@@ -36,6 +36,9 @@ def test_what_is_left_out_has_its_default() -> None:
         ({"weight": 1.5}, "the weight is from 0 to 1, not 1.5"),
         ({"weight": float("nan")}, "the weight is from 0 to 1, not nan"),
         ({"limit": 0}, "the limit is from 1 to 1000, not 0"),
+        ({"limit": 99_999_999_999_999}, "the limit is from 1 to 1000, not 99999999999999$"),
+        ({"limit": 10**400}, "the limit is from 1 to 1000, not 1000"),
+        ({"weight": float("inf")}, "the weight is from 0 to 1, not inf"),
         ({"mode": "some"}, "“some” is no mode: choose everything or interesting"),
     ],
 )

@@ -6,10 +6,17 @@ import time
 
 from prefect import flow, task
 
+from flows.parameters import Count
+
 
 @flow
 async def quick(number: int = 1) -> int:
     return number + 1
+
+
+@flow
+async def counted(limit: Count = 1) -> int:
+    return limit
 
 
 @flow

@@ -313,6 +313,56 @@ def test_no_document_is_taken_twice_and_a_lease_ends_by_time_or_by_release(db: D
     assert len(claim(db, "three", 9, NOW + timedelta(minutes=6))) == 2
 
 
+async def test_a_batch_that_is_cancelled_gives_back_what_it_has_not_saved(db: Database) -> None:
+    done, reading, not_begun = plant(db, *(f"{SITE}/{i}" for i in range(3)))
+    at_it = asyncio.Event()
+
+    class Slow(Site):
+        async def fetch(self, url: str, *asked: Any, **more: Any) -> Fetched:
+            if url != f"{SITE}/0":
+                at_it.set()
+                await asyncio.sleep(60)
+            return await super().fetch(url, *asked, **more)
+
+    batch = asyncio.create_task(read(db, Slow({f"{SITE}/0": "Words"})))
+    await at_it.wait()
+    for _ in range(300):
+        if document(db, done).state == DocumentState.READ:
+            break
+        await asyncio.sleep(0.01)
+    batch.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await batch
+    assert {it.id for it in claim(db, "another", 9, NOW)} == {reading, not_begun}
+
+
+async def test_a_batch_that_fails_gives_back_what_it_has_not_saved(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = plant(db, f"{SITE}/a", f"{SITE}/b")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("tasks.read.batch.save", fail)
+    with pytest.raises(ExceptionGroup):
+        await read(db, Site({f"{SITE}/a": "Words", f"{SITE}/b": "More"}))
+    assert {it.id for it in claim(db, "another", 9, NOW)} == set(planted)
+
+
+async def test_what_another_has_taken_meanwhile_is_not_given_back(db: Database) -> None:
+    [page] = plant(db, f"{SITE}/a")
+
+    class Late(Site):
+        async def fetch(self, *asked: Any, **more: Any) -> Fetched:
+            assert claim(db, "another", 9, NOW + timedelta(minutes=6))
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await read(db, Late({}))
+    assert str(document(db, page).leased_by).startswith("another/")
+
+
 def test_what_is_urgent_goes_first_and_one_host_does_not_fill_the_batch(db: Database) -> None:
     plant(db, *(f"https://big.example/{i}" for i in range(PER_HOST + 10)), priority=90)
     plant(db, "https://small.example/1", priority=10)

@@ -127,7 +127,7 @@ def test_removed_documents_are_listed_only_where_they_are_asked_for(rows: Rows) 
     rows.document(source, state=DocumentState.REMOVED, scopes=["family"])
     assert ids(reports.documents(rows.db, MINE)) == [kept.id]
     assert ids(reports.documents(rows.db, MINE, state="removed")) == [removed.id]
-    assert reports.document(rows.db, removed.id, MINE) is None
+    assert reports.document(rows.db, removed.id, MINE)["reason"] == "removed by its owner"
 
 
 def test_documents_come_page_by_page_the_last_discovered_first(rows: Rows) -> None:
@@ -216,8 +216,18 @@ def test_what_is_unknown_removed_or_forbidden_does_not_exist(rows: Rows) -> None
     forbidden = rows.document(source, scopes=["family"])
     removed = rows.document(source, state=DocumentState.REMOVED)
     for document_id in (uuid4(), forbidden.id, removed.id):
-        assert reports.document(rows.db, document_id, MINE) is None
         assert reports.versions(rows.db, document_id, MINE) is None
+        if document_id != removed.id:
+            assert reports.document(rows.db, document_id, MINE) is None
+
+
+def test_a_removed_document_can_be_looked_at_and_says_nothing_but_why(rows: Rows) -> None:
+    removed = rows.document(rows.source(), state=DocumentState.REMOVED, reason="removed by its owner")
+    rows.version(removed, 1, "What it said.")
+    shown = reports.document(rows.db, removed.id, MINE)
+    assert (shown["state"], shown["reason"], shown["version"]) == ("removed", "removed by its owner", None)
+    forbidden = rows.document(rows.source(), state=DocumentState.REMOVED, scopes=["family"])
+    assert reports.document(rows.db, forbidden.id, MINE) is None
 
 
 def test_the_depths_of_the_queues(rows: Rows) -> None:

@@ -24,18 +24,19 @@ def test_an_ordinary_machine_is_fine_before_the_first_start(tmp_path: Path, free
     assert not (tmp_path / "home").exists()
 
 
-def test_a_data_folder_that_is_a_file_is_found(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    home = tmp_path / "file"
-    [finding] = found(home, "data folder")
-    assert finding == Finding("data folder", False, f"{home} is a file: set ALMANAC_HOME to a folder")
-
-
 def test_a_secret_that_others_may_read_is_found(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret")
     (tmp_path / "token").chmod(0o644)
     [finding] = found(tmp_path, "secrets")
     assert (finding.fine, finding.words) == (False, f"others may read {tmp_path}/token: chmod 600")
+
+
+def test_a_token_that_a_running_almanac_has_lost_is_found(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    write_state(tmp_path, StackState(own_identity()))
+    [finding] = found(tmp_path, "secrets")
+    assert (finding.fine, finding.words) == (
+        False, f"the file {tmp_path}/token is missing: `almanac down`, then `almanac up` makes it again")
 
 
 def test_a_port_in_use_is_found_unless_it_is_our_own(tmp_path: Path) -> None:

@@ -62,13 +62,6 @@ def test_it_is_known_whether_other_machines_reach_a_host(host: str, reached: boo
     assert reached_by_others(host) == reached
 
 
-@pytest.mark.parametrize("below", ["", "home", "a/b/home"])
-def test_a_data_folder_that_is_a_file_or_below_one_is_named(tmp_path: Path, below: str) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StackError, match=r"file is a file: set ALMANAC_HOME to a folder"):
-        make_home(tmp_path / "file" / below)
-
-
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="a folder in which not even root may write")
 def test_a_data_folder_that_cannot_be_written_is_named() -> None:
     with pytest.raises(StackError, match=r"/proc/almanac cannot be written \(.+\): set ALMANAC_HOME"):
@@ -87,11 +80,6 @@ def test_a_port_in_use_is_named_with_the_setting_that_changes_it(busy_port: int)
     with pytest.raises(StackError) as raised:
         check_ports("127.0.0.1", ports)
     assert str(raised.value) == f"port {busy_port} is in use: set ALMANAC_PREFECT_PORT to another"
-
-
-def test_two_parts_cannot_have_one_port() -> None:
-    with pytest.raises(StackError, match="ALMANAC_API_PORT and ALMANAC_DASHBOARD_PORT are both 8420"):
-        check_ports("127.0.0.1", [Port(8420, "ALMANAC_API_PORT"), Port(8420, "ALMANAC_DASHBOARD_PORT")])
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no such host"])

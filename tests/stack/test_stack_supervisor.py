@@ -216,6 +216,17 @@ async def test_the_state_file_tells_the_parts_while_they_run(
     assert (told.ready, told.parts[0].port, told.supervisor.pid) == (True, 4321, os.getpid())
 
 
+async def test_the_state_file_tells_that_the_parts_are_being_stopped(
+    supervisor: Watched, part: MakePart, data_folder: Path
+) -> None:
+    await supervisor.start(part("one", "stubborn"))
+    stopping = asyncio.create_task(supervisor.stop())
+    await until(lambda: (told := read_state(data_folder)) and told.stopping)
+    supervisor.hurry()
+    await stopping
+    assert read_state(data_folder) is None
+
+
 async def test_a_keeper_that_fails_unexpectedly_is_noticed(supervisor: Watched, part: MakePart) -> None:
     def broken() -> bool:
         raise ZeroDivisionError

@@ -14,9 +14,10 @@ from almanac.settings import Settings
 from models.addresses import check_address
 
 UNREACHABLE = "the name does not resolve: is there a network?"
-DOCUMENTATION = {"kind": "documentation", "documents": {"indexed": 4}, "unfinished": 0}
-OWN = {"kind": "feed", "documents": {}, "unfinished": 0}
-CITATION = {"title": "README", "url": "about:README", "source": "Almanac", "published_at": None}
+DOCUMENTATION = {"id": "own", "kind": "documentation", "documents": {"indexed": 4}, "unfinished": 0}
+OWN = {"id": "feed", "kind": "feed", "documents": {}, "unfinished": 0}
+CITATION = {"title": "README", "url": "about:README", "source": "Almanac", "published_at": None,
+            "failing_since": None}
 TEXT = "Read sources on a schedule."
 EXCERPT = {"label": "K1", "text": TEXT, "citation": CITATION, "score": {"total": 0.5}}
 
@@ -27,6 +28,7 @@ class Library:
     def __init__(self, sources: list[Any], offline: bool = False, excerpts: int = 1, used: int = 0) -> None:
         self._sources, self.offline, self.excerpts, self.used = sources, offline, excerpts, used
         self.added: list[str] = []
+        self.pages = ["almanac:ABOUT.md", "almanac:README.md"]
         self.starting: list[dict[str, str] | None] = []  # what /health says first; None: nobody answers yet
 
     def health(self) -> Any:
@@ -37,6 +39,10 @@ class Library:
 
     def sources(self) -> list[Any]:
         return self._sources
+
+    def documents(self, source: str, limit: int) -> Any:
+        assert source == DOCUMENTATION["id"]
+        return {"documents": [{"url": url} for url in self.pages]}
 
     def add_source(self, url: str, **choices: Any) -> None:
         if self.offline:
@@ -90,8 +96,33 @@ def test_a_library_that_has_sources_or_whose_owner_wants_none_gets_none(greeted:
 
 
 def test_a_library_that_does_not_even_answer_about_itself_is_a_failure(greeted: Any) -> None:
-    with pytest.raises(Failed, match="own documentation"):
+    with pytest.raises(Failed, match=r"own documentation \(The library is empty\).*almanac index verify"):
         greeted(Library([DOCUMENTATION], excerpts=0))
+
+
+def test_documentation_that_its_owner_removed_is_no_failure(greeted: Any) -> None:
+    told = greeted(Library([OWN], excerpts=0))
+    assert "You removed Almanac's own documentation" in told
+    assert "it comes back at the next start" in told
+    assert "http://127.0.0.1:8421" in told
+
+
+def test_the_answering_page_that_its_owner_removed_is_no_failure(greeted: Any) -> None:
+    library = Library([DOCUMENTATION, OWN], excerpts=0)
+    library.pages.remove("almanac:ABOUT.md")
+    told = greeted(library)
+    assert "You removed the page of Almanac's own documentation that answers this" in told
+    assert "http://127.0.0.1:8421" in told
+
+
+def test_a_library_with_a_part_in_trouble_is_not_waited_for(greeted: Any) -> None:
+    library = Library([DOCUMENTATION, OWN])
+    library.starting = [{"status": "trouble"}]
+    assert TEXT in greeted(library)
+
+
+def test_the_page_that_is_meant_to_answer_is_shipped() -> None:
+    assert (files("almanac") / "documentation" / welcome.ANSWERING.removeprefix("almanac:")).is_file()
 
 
 def test_a_start_that_is_under_way_is_waited_for(greeted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +133,15 @@ def test_a_start_that_is_under_way_is_waited_for(greeted: Any, monkeypatch: pyte
     assert library.starting == []
 
 
-def test_documentation_that_waits_for_the_limit_of_the_hour_is_no_failure(greeted: Any) -> None:
-    told = greeted(Library([DOCUMENTATION, OWN], excerpts=0, used=60))
+def test_a_limit_that_is_reached_excuses_nothing_since_the_documentation_is_free_of_it(greeted: Any) -> None:
+    with pytest.raises(Failed, match="own documentation"):
+        greeted(Library([DOCUMENTATION, OWN], excerpts=0, used=60))
+
+
+def test_an_owner_who_asks_for_more_similarity_gets_no_failure(greeted: Any) -> None:
+    told = greeted(Library([DOCUMENTATION, OWN], excerpts=0), min_similarity=0.9)
     assert "Nothing relevant. The library is empty." in told
-    assert "http://127.0.0.1:8421" in told
+    assert "ALMANAC_MIN_SIMILARITY" in told
 
 
 def test_the_starter_sources_are_a_few_addresses_that_may_be_added() -> None:

@@ -105,7 +105,8 @@ def test_a_page_that_leads_to_a_forbidden_address_is_refused() -> None:
     ground, ends = visited(DEPART)
     assert ground.reached == set()
     assert set(ends) == {"its scripts led to an address that is refused: the address is refused: loopback "
-                         "(RFC 1122) is not public; ALMANAC_ALLOWED_NETWORKS can allow it"}
+                         "(RFC 1122) is not public; ALMANAC_ALLOWED_NETWORKS can allow it, "
+                         "from the next start of Almanac on"}
 
 
 def test_each_departure_would_have_arrived() -> None:

@@ -210,7 +210,7 @@ async def test_sites_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     (b"", "the answer broke off or is not HTTP"),
     ((302, b"", {"location": "http://10.0.0.1/robots.txt"}),
      "a redirect is refused: the address is refused: private (RFC 1918) is not public; "
-     "ALMANAC_ALLOWED_NETWORKS can allow it"),
+     "ALMANAC_ALLOWED_NETWORKS can allow it, from the next start of Almanac on"),
 ])
 async def test_while_the_file_is_unavailable_nothing_is_read(
     site: Any, door: Any, route: Any, reason: str
