@@ -30,11 +30,11 @@ from almanac.wiring import prefect_environment
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1800)]
 
-KILLS = int(os.environ.get("ALMANAC_KILLS", "8"))
+KILLS = int(os.environ.get("ALMANAC_KILLS", "6"))
 SEED = int(os.environ.get("ALMANAC_KILLS_SEED", "1"))
 ITEMS, FEEDS = 100, 4  # the first feed is read while Prefect is away, three while parts are killed
 REST_SECONDS = 300
-AWAY = int(os.environ.get("ALMANAC_AWAY", "20"))  # seconds in which the Prefect server does not answer
+AWAY = int(os.environ.get("ALMANAC_AWAY", "15"))  # seconds in which the Prefect server does not answer
 VICTIMS = ("library", "prefect", "postgres", "stock")
 KINDS = {"indexed": 96, "rejected": 2, "duplicate": 2}  # of a feed's hundred
 STOCK = "stock"

@@ -99,7 +99,7 @@ NEWEST = NEWER | {"tags": ["newest"]}
     ("limit", DeploymentUpdate(concurrency_limit=None)),
     ("options", DeploymentUpdate(
         concurrency_options=ConcurrencyOptions(collision_strategy=ConcurrencyLimitStrategy.ENQUEUE))),
-    ("work_pool", DeploymentUpdate(work_pool_name="machines")),
+    ("work_pool", DeploymentUpdate(work_pool_name="other machines")),
     ("work_pool", DeploymentUpdate(work_pool_name="library", work_queue_name="urgent")),
     ("job_variables", DeploymentUpdate(job_variables={"env": {"A": "b"}})),
 ], ids=str)
@@ -107,7 +107,7 @@ async def test_what_the_owner_changed_stays_and_the_rest_follows_our_file(
     client: PrefectClient, part: str, change: DeploymentUpdate
 ) -> None:
     with suppress(ObjectAlreadyExists):
-        await client.create_work_pool(WorkPoolCreate(name="machines", type="process"))
+        await client.create_work_pool(WorkPoolCreate(name="other machines", type="process"))
     await register(client, [OURS])
     shipped = await deployed(client)
     await client.update_deployment(shipped.id, change)

@@ -111,16 +111,11 @@ async def test_running_a_finished_flow_again_repeats_no_work(worker: Worker, lib
 async def test_more_than_a_batch_is_read_by_runs_that_follow_each_other(
     worker: Worker, library: SmallLibrary
 ) -> None:
+    """A batch holds 25 documents of one host at most."""
     many = {f"many-{n:02}": f"Number {n}\nWhat number {n} says." for n in range(30)}
     library.fetcher.pages = {f"{SITE}/{name}": text for name, text in many.items()}
     library.add_source()
-    await worker.start("poll")
-
-    async def offered() -> bool:
-        return states(library).total() == 30
-
-    assert await until(offered)
-    first = await worker.start("read", limit=5)
+    first = await worker.start("poll")
     assert await settled(library, {"indexed": 30}), states(library)
     assert (await runs_since(first))["read"] >= 2
 

@@ -64,7 +64,7 @@ def frame(kind: int, payload: bytes = b"", flags: int = 0, stream: int = 0) -> b
 
 HELLO = frame(SETTINGS)
 ANSWER = frame(HEADERS, STATUS_200, flags=4, stream=1)
-NOISE = random.Random(9113)  # noqa: S311 - noise, the same each time
+NOISE = random.Random(9113)
 
 # What goes out after the connection's preface was read, once; and what then, for ever.
 ATTACKS: dict[str, tuple[bytes, bytes]] = {
