@@ -228,7 +228,7 @@ def add(db: Database, url: str) -> UUID:
 
 async def live(db: Database, world: World) -> None:
     """Thirty days: now and then somebody writes, and every four hours whatever is due is done."""
-    chance = random.Random(5)  # noqa: S311 - the same month each time
+    chance = random.Random(5)
     while world.now < START + 30 * DAY:
         for publisher in world.publishers:
             if chance.random() < 0.2 or not publisher.articles:

@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from tasks.discover.lastmod import canonical, moment
 from tasks.discover.sitemap import MOST_PAGES, parse
 from tasks.errors import Permanent
+
+gzipped = partial(gzip.compress, mtime=0)  # the same bytes every time
 
 HOME = "https://harbour.example/maps/sitemap.xml"
 PROTOCOL = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -56,8 +59,8 @@ TWO = ["https://harbour.example/quay", "https://harbour.example/mole"]
         "\n".join(TWO),
         f"# all our pages\r\n\r\n{TWO[0]}\r\n  {TWO[1]}",
         urlset(*TWO).encode("utf-16"),
-        gzip.compress(urlset(*TWO).encode()),
-        gzip.compress(gzip.compress("\n".join(TWO).encode())),
+        gzipped(urlset(*TWO).encode()),
+        gzipped(gzipped("\n".join(TWO).encode())),
     ],
     ids=lambda body: repr(body)[:60],
 )
@@ -159,8 +162,8 @@ def test_a_sitemap_may_be_empty_but_not_cut_off_before_it_says_anything() -> Non
         ("User-agent: *\nDisallow: /\nSitemap: https://harbour.example/robots.txt", "a robots.txt"),
         (f"{TWO[0]}\nis a fine quay.\nDo visit it.", "no list of addresses"),
         (b"\x1f\x8bnot gzip at all", "gzip data is broken"),
-        (gzip.compress(b" " * 10_000_000), "larger than"),
-        (gzip.compress(gzip.compress(b" " * 10_000_000)), "larger than"),
+        (gzipped(b" " * 10_000_000), "larger than"),
+        (gzipped(gzipped(b" " * 10_000_000)), "larger than"),
         (f"<!DOCTYPE u [<!ENTITY x SYSTEM 'file:///etc/hosts'>]>{urlset('https://harbour.example/&x;')}",
          "declares entities"),
     ],
