@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-door bench-extraction bench-orchestration conformance test-kills
+.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ check: $(VENV)/installed-for-tests ## lint, types, and which package may import 
 bench: $(VENV)/installed-for-tests ## measure it beside the bare libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
 
+bench-sitemaps: $(VENV)/installed-for-tests ## the pages of the sitemaps in CORPUS=folder against its facts
+	$(BIN)/python benchmarks/sitemaps.py $(CORPUS)
+
 bench-orchestration: $(VENV)/installed-for-tests ## what Prefect costs; writes benchmarks/ORCHESTRATION.md, takes half an hour
 	$(BIN)/python benchmarks/orchestration.py
 
@@ -41,6 +44,12 @@ bench-door: $(VENV)/installed-for-tests ## the door to the web beside bare httpx
 
 bench-extraction: $(VENV)/installed-for-tests ## the text of the articles in CORPUS=folder beside the bare libraries'
 	$(BIN)/python benchmarks/extraction.py $(CORPUS)
+
+bench-feeds: $(VENV)/installed-for-tests ## entries and links of the feeds in CORPUS=folder beside feedparser alone
+	$(BIN)/python benchmarks/feeds.py $(CORPUS)
+
+bench-scheduler: $(VENV)/installed-for-tests ## a pass over 1,000 sources beside bare conditional requests
+	$(BIN)/python benchmarks/scheduler.py
 
 conformance: $(VENV)/installed-for-tests ## hold addresses, URLs and robots.txt to the facts in CORPUS=folder
 	$(BIN)/python benchmarks/conformance.py $(CORPUS)

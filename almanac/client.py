@@ -5,7 +5,7 @@ The token is told to nobody who has not proven to hold it.
 
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -111,6 +111,21 @@ class Client:
         """The source, with its ``flow_run_id``; ``choices`` as on the command line, None for the default."""
         return self._call("POST", "/v1/sources", body={"url": url} | _said(choices))
 
+    def preview_source(self, url: str, **choices: Any) -> Json:
+        """What ``add_source`` would find there, and its first items; nothing is saved."""
+        return self._call("POST", "/v1/sources/preview", body={"url": url} | _said(choices))
+
+    def import_sources(self, opml: bytes) -> Json:
+        """What was ``added``, what is ``known`` already, and what was ``refused`` and why."""
+        return self._call("POST", "/v1/sources/import", content=opml)
+
+    def export_sources(self) -> str:
+        """The sources as OPML."""
+        return str(self._call("GET", "/v1/sources/export", read=_text_of)["text"])
+
+    def set_source_headers(self, source_id: str, headers: dict[str, str]) -> Json:
+        return self._call("PUT", "/v1/sources", source_id, "headers", body={"headers": headers})
+
     def poll_source(self, source_id: str) -> Json:
         return self._call("POST", "/v1/sources", source_id, "poll")
 
@@ -196,12 +211,13 @@ class Client:
         return self._call("POST", "/v1/index/rebuild")
 
     def _call(
-        self, method: str, path: str, *segments: str, query: Json | None = None, body: Json | None = None
+        self, method: str, path: str, *segments: str, query: Json | None = None, body: Json | None = None,
+        **more: Any,
     ) -> Json:
         self._make_sure()
         address = "/".join([path, *(quote(segment, safe="") for segment in segments)])
         bearer = {"Authorization": f"Bearer {self._token}"}
-        return self._ask(method, address, headers=bearer, params=_said(query or {}), json=body)
+        return self._ask(method, address, headers=bearer, params=_said(query or {}), json=body, **more)
 
     def _make_sure(self) -> None:
         """Whoever answers holds this data folder's token; else ApiProblem, and it is not sent.
@@ -216,10 +232,13 @@ class Client:
             raise _not_ours(self._http.base_url, 401)
         self._sure_until = time.monotonic() + SURE_SECONDS
 
-    def _ask(self, method: str, address: str, seconds: float = ANSWER_SECONDS, **sent: Any) -> Json:
+    def _ask(
+        self, method: str, address: str, seconds: float = ANSWER_SECONDS,
+        read: Callable[[httpx.Response], Json] | None = None, **sent: Any,
+    ) -> Json:
         try:
             timeout = httpx.Timeout(seconds, connect=5)
-            return _json_of(self._http.request(method, address, timeout=timeout, **sent))
+            return (read or _json_of)(self._http.request(method, address, timeout=timeout, **sent))
         except httpx.HTTPError as error:
             self._sure_until = 0.0
             raise self._trouble(error, seconds) from error
@@ -261,6 +280,10 @@ def _silence(state: StackState | None) -> NotRunning:
 
 def _said(choices: Json) -> Json:
     return {name: value for name, value in choices.items() if value is not None}
+
+
+def _text_of(response: httpx.Response) -> Json:
+    return {"text": response.text} if response.is_success else _json_of(response)
 
 
 def _json_of(response: httpx.Response) -> Json:

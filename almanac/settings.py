@@ -81,6 +81,7 @@ class Settings(BaseSettings):
     keep_runs: int = Field(10_000, ge=1, description="ended runs of a deployment that Prefect keeps, at most")
     keep_polls_days: int = Field(
         365, ge=7, description="days that looks at a source are kept; those since its last good one always")
+    zone: str = Field("UTC", description="the time zone of cron lines that name none, like Europe/Berlin")
     starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
@@ -105,6 +106,14 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise ValueError(f"{error}: write an address of this machine, like 127.0.0.1, without scheme "
                              "and port") from error
+
+    @field_validator("zone")
+    @classmethod
+    def known_zone(cls, zone: str) -> str:
+        from models.intervals import check_zone
+
+        check_zone(zone)
+        return zone
 
     @field_validator("hosts")
     @classmethod

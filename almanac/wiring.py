@@ -21,8 +21,13 @@ from tasks.web.policy import Policy
 
 PARSERS = {
     "page": "tasks.extract.page:parse",
+    "head": "tasks.extract.head:parse",
     "markdown": "tasks.extract.markdown:parse",
+    "fragment": "tasks.extract.fragment:parse",
     "feed": "tasks.discover.feed:parse",
+    "opml": "tasks.discover.opml:parse",
+    "sitemap": "tasks.discover.sitemap:parse",
+    "json": "tasks.discover.json_rows:parse",
 }
 
 T = TypeVar("T")

@@ -22,6 +22,10 @@ UNSAFE_IN_QUERY = re.compile(r"""[^!-~]|["'<>]""")
 UNSAFE_IN_FRAGMENT = re.compile(r'[^!-~]|["<>`]')
 UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 
+# Of servers that cannot set a cookie: Servlet §7.1.3, PHP's trans-sid, ASP.NET's cookieless sessions.
+SESSION_IN_PATH = re.compile(
+    r";(?:jsessionid|phpsessid)=[^/;]*|/\(S\([a-z0-5]{24}\)\)(?=/|$)", re.IGNORECASE)
+
 LINE_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 EDGES = "".join(map(chr, range(0x21))) + "\x7f\xa0\ufeff"
 NO_LINKS = frozenset({"", "#", "-", "n/a", "none", "null", "nil", "undefined"})
@@ -114,18 +118,27 @@ def resolve_link(base: str, href: str) -> str | None:
         return None
 
 
+def same_server(known: Address, other: Address) -> bool:
+    """Whether what is said to ``known`` may be said to ``other``: that server, not less secure."""
+    same_port = other.port == known.port or (known.port, other.port) == (80, 443)
+    downgraded = (known.scheme, other.scheme) == ("https", "http")
+    return other.host == known.host and same_port and not downgraded
+
+
 def identity_key(url: str) -> str:
     """The key that two spellings of one page share. Raises ValueError as ``check_address`` does.
 
-    Without fragment and tracking parameters, escapes of unreserved characters undone and others in upper
-    case (RFC 3986 §6.2.2). Everything else counts: http and https are two keys, since nothing promises that
-    they serve the same page (a page that redirects or names its canonical address is joined by that).
+    Without fragment, tracking parameters, session ids in the path, empty parameters and those said twice;
+    escapes of unreserved characters undone and others in upper case (RFC 3986 §6.2.2). Everything else
+    counts: http and https are two keys, since nothing promises that they serve the same page (a page that
+    redirects or names its canonical address is joined by that).
     A key past 2,000 characters is the digest of itself at its origin.
     """
     address = Address.parse(url)
-    path = _without_dots(_normal_escapes(address.path))
+    path = _without_dots(SESSION_IN_PATH.sub("", _normal_escapes(address.path))) or "/"
     parts = _normal_escapes(address.query or "").split("&")
-    query = "&".join(part for part in parts if not is_tracking(part.partition("=")[0]))
+    told = (part for part in dict.fromkeys(parts) if part and not is_tracking(part.partition("=")[0]))
+    query = "&".join(told)
     key = address.origin + path + (f"?{query}" if query else "")
     if len(key) > MAX_KEY_LENGTH:
         return f"{address.origin}/~{hashlib.sha256(key.encode()).hexdigest()}"

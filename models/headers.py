@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from models.addresses import Address, same_server
+
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 
@@ -15,13 +17,22 @@ RESERVED = frozenset({
 MAX_BYTES = 8192  # of all of them, as most servers take them
 
 
+def headers_for(url: str, own: Mapping[str, str], source_url: str) -> dict[str, str]:
+    """Of a source's ``own`` headers, what may be said to ``url``: all to its own server, else nothing."""
+    try:
+        known = bool(own) and same_server(Address.parse(source_url), Address.parse(url))
+    except ValueError:
+        return {}
+    return dict(own) if known else {}
+
+
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers with lower-case names. Raises ValueError, one sentence, for one that may not be set."""
     checked: dict[str, str] = {}
     for name, value in headers.items():
         lower = name.lower()
         if not TOKEN.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a header")
+            raise ValueError("a header has a name of letters, digits and hyphens, and then its value")
         if lower in RESERVED or lower.startswith(("proxy-", "sec-")):
             raise ValueError(f"the header {name} is Almanac's own to set: leave it out")
         if not VALUE.fullmatch(value):

@@ -1,6 +1,7 @@
-"""How often a source is polled, as an owner writes it."""
+"""How often a source is polled, and by which clock, as an owner writes it."""
 
 import re
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 SHORTEST, LONGEST = 60, 366 * 86400
@@ -25,3 +26,11 @@ def interval_of(seconds: int) -> str:
         if number:
             words.append(f"{number}{unit}")
     return "".join(words)
+
+
+def check_zone(zone: str) -> None:
+    """Raises ValueError where ``zone`` is no time zone of the IANA's."""
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"“{zone}” is no time zone: write one like Europe/Berlin, or UTC") from error

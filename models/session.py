@@ -38,6 +38,14 @@ class Database:
         with self._sessions.begin() as session:
             yield session
 
+    @contextmanager
+    def at_once(self) -> Iterator[Session]:
+        """A session for one statement, or for some that need not agree: each is its own transaction, and one
+        trip to PostgreSQL where a transaction would make three.
+        """
+        with self._sessions(bind=self._at_once) as session:
+            yield session
+
     def execute(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         """The rows of one statement that is its own transaction: one trip to PostgreSQL where ``begin``
         makes three.

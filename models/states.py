@@ -8,6 +8,8 @@ class SourceKind(StrEnum):
 
     FEED = "feed"
     PAGE = "page"
+    SITEMAP = "sitemap"
+    JSON = "json"
     URL = "url"
     DOCUMENTATION = "documentation"
 

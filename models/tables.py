@@ -63,9 +63,13 @@ class Source(Table):
     weight: Mapped[float] = mapped_column(default=0.5)  # 0 to 1, counts in the ranking
     every_seconds: Mapped[int | None]
     cron: Mapped[str | None]
+    zone: Mapped[str] = mapped_column(default="UTC", server_default="UTC")  # of the cron line
+    tags: Mapped[list[str]] = mapped_column(default=list, server_default="{}")
+    headers: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")  # shown to nobody
     include: Mapped[list[str]] = mapped_column(default=list)
     exclude: Mapped[list[str]] = mapped_column(default=list)
     limit_per_poll: Mapped[int] = mapped_column(default=100)
+    map: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")  # of a JSON API
     mode: Mapped[str] = mapped_column(default=ReadingMode.EVERYTHING.value)
     paused: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -75,8 +79,13 @@ class Source(Table):
     etag: Mapped[str | None]
     last_modified: Mapped[str | None]
     body_hash: Mapped[str | None]  # of the last good body, for servers without validators
+    parts: Mapped[dict[str, Any]] = mapped_column(  # the files of a sitemap, by address, as each was last
+        default=dict, server_default="{}", deferred=True, deferred_raiseload=True)
     failures: Mapped[int] = mapped_column(default=0)  # in a row
     health: Mapped[str] = mapped_column(default="not polled yet")
+    last_good_at: Mapped[datetime | None]
+    moved_to: Mapped[str | None]  # where its address says it has gone for good
+    moved_polls: Mapped[int] = mapped_column(default=0, server_default="0")  # that said so, in a row
 
     __table_args__ = (
         one_of("kind", SourceKind),
@@ -139,6 +148,7 @@ class Document(Table):
     title: Mapped[str | None]
     author: Mapped[str | None]
     summary: Mapped[str | None]
+    full_text: Mapped[str | None]  # that its feed brings: HTML of structure alone, see tasks.discover.plain
     published_at: Mapped[datetime | None]  # as its source says
     discovered_at: Mapped[datetime] = mapped_column(server_default=NOW)
     read_at: Mapped[datetime | None]  # the last time its address was read well
@@ -160,6 +170,7 @@ class Document(Table):
               postgresql_where=sql("state <> 'removed'")),
         Index("ix_document_due", "due_at", postgresql_where=sql("due_at IS NOT NULL")),
         Index("ix_document_source_id_item_key", "source_id", "item_key"),
+        Index("ix_document_source_id_key", "source_id", "key"),  # removed ones too
         Index("ix_document_content_hash", "content_hash"),
         Index("ix_document_state", "state"),
         Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
@@ -200,6 +211,8 @@ class DocumentVersion(Table):
         Index("ix_document_version_waiting", "read_at",
               postgresql_where=sql("indexed_at IS NULL AND superseded_at IS NULL")),
         Index("ix_document_version_indexed_at", "indexed_at"),
+        Index("ix_document_version_canonical_url", "canonical_url", postgresql_using="hash",
+              postgresql_where=sql("superseded_at IS NULL")),
         Index("ix_document_version_leased_by", "leased_by", postgresql_where=sql("leased_by IS NOT NULL")),
     )
 

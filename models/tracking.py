@@ -18,8 +18,9 @@ NEWSLETTERS = """
 """
 ANALYTICS = """
     _ga _gl ga_source ga_medium ga_campaign ga_content ga_term ga_place gs_l pk_campaign pk_kwd pk_source
-    pk_medium pk_content pk_cid itm_source itm_medium itm_campaign itm_content itm_term at_medium
-    at_campaign xtor wt_mc wt_zmc _openstat s_cid
+    pk_medium pk_content pk_cid pk_vid sc_cid cmpid dpg_campaign dpg_content dpg_medium dpg_source oft_c
+    oft_ck oft_d oft_id oft_ids oft_k oft_lk oft_sk itm_source itm_medium itm_campaign itm_content itm_term
+    at_medium at_campaign xtor wt_mc wt_zmc _openstat s_cid
 """
 SHARING = """
     fb_action_ids fb_action_types fb_ref fb_source fb_comment_id action_object_map action_type_map

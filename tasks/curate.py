@@ -4,7 +4,7 @@ A command on what is unknown, removed, or outside the scopes of whoever gives it
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from models.duplicates import let_go
+from models.headers import check_headers
 from models.lease import GIVEN_BACK
 from models.session import Database
 from models.states import ChunkState, DocumentState, SourceKind
@@ -58,9 +59,15 @@ def resume_source(db: Database, source_id: UUID, scopes: Sequence[str]) -> bool:
     return _change_source(db, source_id, scopes, paused=False)
 
 
+def set_headers(db: Database, source_id: UUID, scopes: Sequence[str], headers: Mapping[str, str]) -> bool:
+    """Ask with these headers, and none of those before. Raises ValueError for one that may not be set."""
+    return _change_source(db, source_id, scopes, headers=check_headers(headers))
+
+
 def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: datetime) -> Removed | None:
     """Take the source and its documents out of the answers; the rows stay, the index follows."""
-    removal = update(Source).where(_own_source(source_id, scopes)).values(removed_at=now, next_poll_at=None)
+    removal = update(Source).where(_own_source(source_id, scopes)).values(
+        removed_at=now, next_poll_at=None, headers={})
     with db.begin() as session:
         if kind := session.scalar(removal.returning(Source.kind)):
             removed = _remove(session, Document.source_id == source_id, "its source was removed", now)

@@ -19,6 +19,8 @@ class Wanted(StrEnum):
 
     PAGE = "page"
     FEED = "feed"
+    JSON = "json"
+    SITEMAP = "sitemap"  # that another one names
     ANY = "any"  # either: an address that nobody has looked at yet
 
 

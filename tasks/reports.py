@@ -24,8 +24,8 @@ PAGE = 100
 
 SOURCE = (
     "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
-    "exclude", "limit_per_poll", "mode", "paused", "created_at", "next_poll_at", "last_polled_at",
-    "failures", "health",
+    "exclude", "limit_per_poll", "map", "mode", "paused", "created_at", "next_poll_at", "last_polled_at",
+    "failures", "health", "zone", "tags", "headers", "last_good_at", "moved_to",
 )
 POLL = (
     "id", "started_at", "finished_at", "outcome", "reason", "http_status", "items_seen", "items_new",
@@ -155,6 +155,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
         states[str(row.source_id)][row.state] = row.documents
         unfinished[str(row.source_id)] += row.unfinished
     return [each | {
+        "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],

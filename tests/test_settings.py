@@ -161,9 +161,9 @@ def test_a_file_of_settings_may_begin_with_a_mark() -> None:
 def test_names_that_are_no_settings_are_said_with_the_nearest_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unknown() is None
     monkeypatch.setenv("ALMANAC_API_PROT", "9")
-    ENV_FILE.write_text("KNOWLEDGE_MAX_ARTICLES_HOUR=5\nDATABASE=x\nalmanac_home=y\nALMANAC_ZZZ\n")
+    ENV_FILE.write_text("KNOWLEDGE_MAX_ARTICLES_HOUR=5\nDATABASE=x\nalmanac_home=y\nALMANAC_QQQ\n")
     assert unknown() == (
-        "not a setting, and without effect: ALMANAC_API_PROT (is ALMANAC_API_PORT meant?), ALMANAC_ZZZ, "
+        "not a setting, and without effect: ALMANAC_API_PROT (is ALMANAC_API_PORT meant?), ALMANAC_QQQ, "
         "KNOWLEDGE_MAX_ARTICLES_HOUR (is KNOWLEDGE_MAX_ARTICLES_PER_HOUR meant?); "
         "`almanac settings` lists all")
 

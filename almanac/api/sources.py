@@ -5,18 +5,20 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from almanac.api.context import By, ByLibrarian, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
-from almanac.api.words import Address, Body, Name, Pattern
+from almanac.api.words import Address, Body, HeaderValue, Name, Pattern
 from models.intervals import seconds_of
 from models.states import DocumentState, SourceKind
 from tasks import curate, reports
 from tasks.discover.add import NewSource, add_source
+from tasks.discover.preview import preview_source
+from tasks.discover.subscriptions import export_sources, import_sources, read_opml
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient
 from tasks.index import follow
 
@@ -28,6 +30,8 @@ HINTS: dict[type[StageError], str] = {  # by what the failure is, what its owner
     Permanent: "Feeds can be read, and pages with text of their own: check the address in a browser.",
 }
 Patterns = Annotated[tuple[Pattern, ...], Field(max_length=100)]
+Headers = Annotated[dict[Name, HeaderValue], Field(max_length=50)]
+FieldMap = Annotated[dict[Name, Pattern], Field(max_length=20)]
 
 
 class SourceWanted(Body):
@@ -38,19 +42,23 @@ class SourceWanted(Body):
     name: Name | None = None
     every: str | None = None
     cron: str | None = None
+    zone: Name | None = Field(None, description="of the cron line; without it the one of ALMANAC_ZONE")
     priority: int = 50
     weight: float = 0.5
     include: Patterns = ()
     exclude: Patterns = ()
     limit: int = 100
     mode: str = "everything"
+    tags: tuple[Name, ...] = Field((), max_length=50)
+    headers: Headers = Field(default_factory=dict, description="sent to its server only, and never shown")
+    map: FieldMap = Field(default_factory=dict, description="of a JSON API: for each field, the path to it")
 
-    def wish(self) -> NewSource:
+    def wish(self, zone: str = "UTC") -> NewSource:
         """Raises Problem, with one sentence, for what cannot be."""
         choices = self.model_dump(exclude={"every"})
         try:
             every = seconds_of(self.every) if self.every is not None else None
-            return NewSource(**choices, every_seconds=every)
+            return NewSource(**choices | {"zone": self.zone or zone}, every_seconds=every)
         except ValueError as error:
             raise Problem(422, sentence(str(error))) from error
 
@@ -77,8 +85,15 @@ def waits(source: dict[str, Any]) -> bool:
 @router.post("", status_code=201)
 async def add(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Look at the address once, save it as a source with what was found, and start reading."""
-    source = await run_in_threadpool(save, wanted.wish(), by.scopes, context)
+    source = await run_in_threadpool(save, wanted.wish(context.settings.zone), by.scopes, context)
     return source | {"flow_run_id": await start_if_possible(context.runs, "read", {})}
+
+
+@router.post("/preview")
+async def preview(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
+    """Look as adding it would, and save nothing: what is there, and its first items as they are read."""
+    library = context.library
+    return await preview_source(library.fetcher, library.parser, wanted.wish())
 
 
 def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]:
@@ -92,7 +107,8 @@ def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]
         hint = next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")
         error.reason = f"{sentence(error.reason)} {hint}".rstrip()
         raise
-    return found(added.id, scopes, context)
+    others = [other.to_json() for other in added.others]
+    return found(added.id, scopes, context) | {"others": others}
 
 
 def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any]:
@@ -107,6 +123,21 @@ async def poll_due(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Start a look at every source whose time has come."""
     with needed():
         return {"flow_run_id": await context.runs.start("poll", {})}
+
+
+@router.post("/import")
+async def import_opml(request: Request, by: ByLibrarian, context: InContext) -> dict[str, Any]:
+    """Save the subscriptions of the OPML that is the body; their first polls follow by and by."""
+    library = context.library
+    told = await read_opml(library.parser, await request.body())
+    done = await run_in_threadpool(import_sources, library.db, told, datetime.now(UTC))
+    return done.to_json()
+
+
+@router.get("/export", response_class=Response)
+def export(by: By, context: InContext) -> Response:
+    """The sources as OPML: their tags are folders, and what OPML has no word for is in our namespace."""
+    return Response(export_sources(context.library.db, by.scopes), media_type="text/x-opml")
 
 
 @router.get("/{source_id}")
@@ -133,6 +164,20 @@ def pause(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
 def resume(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Look at it again, at once where its time has passed."""
     curate.resume_source(context.library.db, source_id, by.scopes)
+    return found(source_id, by.scopes, context)
+
+
+class HeadersWanted(Body):
+    headers: Headers
+
+
+@router.put("/{source_id}/headers")
+def set_headers(source_id: UUID, wanted: HeadersWanted, by: By, context: InContext) -> dict[str, Any]:
+    """Ask with these headers from now on, in place of those before. Their values are never shown."""
+    try:
+        curate.set_headers(context.library.db, source_id, by.scopes, wanted.headers)
+    except ValueError as error:
+        raise Problem(422, sentence(str(error))) from error
     return found(source_id, by.scopes, context)
 
 

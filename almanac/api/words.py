@@ -27,5 +27,6 @@ def storable(text: str) -> str:
 STORABLE = AfterValidator(storable)
 
 Name = Annotated[str, up_to(200), STORABLE]
+HeaderValue = Annotated[str, up_to(8192), STORABLE]
 Pattern = Annotated[str, up_to(500), STORABLE]
 Address = Annotated[str, up_to(4096), AfterValidator(check_address)]

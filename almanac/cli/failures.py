@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from typer import TyperException
+from typer import Abort, TyperException
 
 from almanac.cli.screen import one_line, screen
 from almanac.client import ApiProblem, NotRunning
@@ -52,6 +52,8 @@ def verdict(error: Exception) -> tuple[int, str, str]:
             return WRONG_USAGE, "wrong_usage", str(error)
         case TyperException():
             return error.exit_code, "wrong_usage", usage_sentence(error)
+        case Abort():  # Ctrl-C or the end of the input, at a question
+            return FAILED, "broken_off", "broken off at the question: nothing was done"
         case Failed():
             return FAILED, "failed", str(error)
         case NotRunning():

@@ -6,44 +6,72 @@ import typer
 from typer import Argument, Option
 
 from almanac.cli.failures import Failed, WrongUsage
+from almanac.cli.preview import agreed, also_found, chosen, map_of, someone_asked
+from almanac.cli.preview import described as described_preview
 from almanac.cli.screen import cut, facts, moment, screen, short, table, waits_for
 from almanac.cli.session import source_named
+from almanac.cli.subscriptions import HeaderLines, export, headers_of, import_file, set_headers
 from almanac.cli.waiting import until_all_read, until_ended, until_polled, until_read
 from almanac.client import Client, Json, connect
+from models.headers import headers_for
 from models.intervals import interval_of, seconds_of
-from models.states import DocumentState, PollOutcome, ReadingMode
-from tasks.discover.wishes import NewSource
+from models.states import DocumentState, PollOutcome, ReadingMode, SourceKind
+from tasks.discover.json_map import FIELDS
+from tasks.discover.wishes import AUTO, NewSource
 
-app = typer.Typer(help="What is polled: feeds and pages.")
+app = typer.Typer(help="What is polled: feeds, sitemaps, pages and JSON APIs.")
 WRONG = {PollOutcome.FAILED, PollOutcome.SUSPECT}
 Id = Annotated[str, Argument(metavar="ID", help="a source's id, or the first characters of it")]
 
 
 @app.command("add")
 def add(
-    url: Annotated[str, Argument(metavar="URL", help="a feed's or a page's address")],
-    kind: Annotated[str, Option(metavar="auto|feed|page", help="what it is; auto finds out")] = "auto",
+    url: Annotated[str, Argument(metavar="URL", help="the address of a feed, sitemap, page or API")],
+    kind: Annotated[str, Option(metavar="auto|feed|sitemap|page|json", help="what it is")] = "auto",
     name: Annotated[str | None, Option(metavar="N", help="what to call it, if not by its own title")] = None,
     every: Annotated[str | None, Option(metavar="1h", help="how often to look: 30m, 1h, 2d")] = None,
-    cron: Annotated[str | None, Option(metavar='"0 7 * * *"', help="when to look, in UTC")] = None,
+    cron: Annotated[str | None, Option(metavar='"0 7 * * *"', help="when to look, in its zone")] = None,
+    zone: Annotated[str | None, Option(metavar="Europe/Berlin", help="the zone of the cron line")] = None,
     priority: Annotated[int | None, Option(metavar="0-100", help="high is read first")] = None,
     weight: Annotated[float | None, Option(metavar="0-1", help="how much it counts in the ranking")] = None,
     include: Annotated[list[str] | None, Option(metavar="GLOB", help="only addresses like this")] = None,
     exclude: Annotated[list[str] | None, Option(metavar="GLOB", help="no addresses like this")] = None,
     limit: Annotated[int | None, Option(metavar="N", help="new items of one poll, at most")] = None,
     mode: Annotated[str | None, Option(metavar="everything|interesting", help="which items to read")] = None,
+    fields: Annotated[list[str] | None, Option("--map", metavar="FIELD=PATH", help="of a JSON API: where a "
+              "field is, like url=links.html; FIELD is " + ", ".join(FIELDS))] = None,
+    header: HeaderLines = None,
+    tag: Annotated[list[str] | None, Option(metavar="TAG", help="a word to find it by")] = None,
+    yes: Annotated[bool, Option("--yes", "-y", help="ask nothing: take the best of what is found")] = False,
+    preview: Annotated[bool, Option("--preview", help="show what would be added, and add nothing")] = False,
     wait: Annotated[bool, Option(help="wait until its first documents are read and indexed")] = True,
 ) -> None:
     """Add a source, after a look at it, and read its first documents."""
-    choices = {
-        "kind": kind, "name": name, "cron": cron, "priority": priority, "weight": weight, "include": include,
-        "exclude": exclude, "limit": limit, "mode": mode,
+    choices: dict[str, Any] = {
+        "kind": kind, "name": name, "cron": cron, "zone": zone, "tags": tag, "headers": headers_of(header),
+        "priority": priority, "weight": weight, "include": include,
+        "exclude": exclude, "limit": limit, "mode": mode, "map": map_of(fields),
     }
     wish(url, every, **choices)
     client = connect()
+    if preview:
+        found_there = client.preview_source(url, every=every, **choices)
+        screen.show(found_there, described_preview(found_there))
+        return
+    asked = someone_asked() and not yes
+    if kind == AUTO and asked:
+        there = chosen(client, url, every=every, **choices)
+        own = choices["headers"] and headers_for(there["url"], choices["headers"], url)
+        choices |= {"kind": there["kind"], "headers": own}
+        url = there["url"]
+    if kind == SourceKind.JSON and asked and not agreed(client, url, every=every, **choices):
+        screen.note("Nothing was added")
+        return
     if mode == ReadingMode.INTERESTING:
         screen.warn("the mode interesting is kept, but everything is read for now: nothing judges it yet")
     source = client.add_source(url, every=every, **choices)
+    if others := also_found(source):
+        screen.warn(others)
     screen.note(f"{source['name']}: a {source['kind']} of {source['last_poll']['items_seen']} items")
     if wait:
         source = until_read(client, source["id"], f"reading {source['name']}")
@@ -75,6 +103,11 @@ def progress(source: Json) -> list[tuple[str, object]]:
     held = source["held"]
     return [("documents", counts(source["documents"])), ("on their way", source["unfinished"] or None),
             ("articles", held and waits_for(held))]
+
+
+app.command("import")(import_file)
+app.command("export")(export)
+app.command("headers")(set_headers)
 
 
 @app.command("list")
@@ -113,7 +146,11 @@ def described(source: Json) -> str:
         ("id", source["id"]), ("name", source["name"]), ("kind", source["kind"]), ("address", source["url"]),
         ("looked at", schedule(source)), ("priority", source["priority"]), ("weight", source["weight"]),
         ("include", " ".join(source["include"])), ("exclude", " ".join(source["exclude"])),
-        ("items a poll", source["limit_per_poll"]), ("reads", source["mode"]), ("health", source["health"]),
+        ("items a poll", source["limit_per_poll"]), ("reads", source["mode"]),
+        ("map", " ".join(f"{name}={source['map'][name]}" for name in FIELDS if name in source["map"])),
+        ("tags", ", ".join(source["tags"])), ("asked with", ", ".join(source["headers"])),
+        ("health", source["health"]), ("failures in a row", source["failures"] or None),
+        ("last good poll", moment(source["last_good_at"])), ("moves to", source["moved_to"]),
         ("last poll", poll and f"{moment(poll['finished_at'])}: {poll_sentence(poll)}"),
         ("next poll", moment(source["next_poll_at"])),
         *progress(source),
@@ -124,7 +161,7 @@ def schedule(source: Json) -> str:
     if source["paused"]:
         return "paused"
     if source["cron"]:
-        return f"cron {source['cron']}"
+        return f"cron {source['cron']} {source['zone']}"
     return f"every {interval_of(source['every_seconds'])}" if source["every_seconds"] else "on demand"
 
 

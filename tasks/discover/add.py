@@ -13,13 +13,16 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from models.addresses import check_address, identity_key
+from models.headers import headers_for
 from models.session import Database
 from models.states import SourceKind
 from models.tables import Document, Source
+from tasks.discover.auto import Found
 from tasks.discover.documentation import LISTING
 from tasks.discover.intake import LIVE
+from tasks.discover.offers import Look
 from tasks.discover.poll import PollResult, compare, write
-from tasks.discover.probe import Found, probe
+from tasks.discover.probe import probe
 from tasks.discover.wishes import AUTO, LONGEST_NAME, NewSource
 from tasks.ports import Fetcher, Parser
 
@@ -27,6 +30,7 @@ __all__ = ["AddedSource", "NewSource", "add_single", "add_source", "ensure_docum
 
 SINGLES = "almanac:single-addresses"
 ASKED_FOR = 100  # the priority of what somebody waits for
+FOUND = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE)  # of the owner's address, by looking at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class AddedSource:
     name: str
     url: str  # of the feed, where the address given was of a page that announces one
     poll: PollResult
+    others: tuple[Found, ...] = ()  # what else was found there
 
 
 async def add_source(
@@ -49,9 +54,9 @@ async def add_source(
     saved.
     """
     started = monotonic()
-    kinds = [SourceKind.FEED, SourceKind.PAGE] if new.kind == AUTO else [SourceKind(new.kind)]
+    kinds = FOUND if new.kind == AUTO else [SourceKind(new.kind)]
     refuse_known(db, kinds, new.url)
-    found = await probe(fetcher, parser, new.url, new.kind)
+    found, *others = await probe(fetcher, parser, look_of(new, now), new.kind)
     refuse_known(db, [found.kind], found.url)
     finished = now + timedelta(seconds=monotonic() - started)
     try:
@@ -62,7 +67,11 @@ async def add_source(
     except IntegrityError:
         refuse_known(db, [found.kind], found.url)  # somebody else added it meanwhile
         raise
-    return AddedSource(source.id, found.kind, source.name, source.url, poll)
+    return AddedSource(source.id, found.kind, source.name, source.url, poll, tuple(others))
+
+
+def look_of(new: NewSource, now: datetime) -> Look:
+    return Look(new.url, headers=new.headers, map=new.map, include=new.include, limit=new.limit, now=now)
 
 
 def refuse_known(db: Database, kinds: Sequence[SourceKind], url: str) -> None:
@@ -76,7 +85,9 @@ def row_of(new: NewSource, found: Found) -> dict[str, Any]:
     return {
         "kind": found.kind, "url": found.url, "name": new.name or found.title[:LONGEST_NAME],
         "priority": new.priority, "weight": new.weight, "every_seconds": new.every_seconds,
-        "cron": new.cron, "include": list(new.include), "exclude": list(new.exclude),
+        "cron": new.cron, "zone": new.zone, "tags": list(new.tags),
+        "headers": headers_for(found.url, new.headers, new.url),
+        "map": dict(new.map), "include": list(new.include), "exclude": list(new.exclude),
         "limit_per_poll": new.limit, "mode": new.mode,
     }
 

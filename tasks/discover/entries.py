@@ -27,6 +27,7 @@ class Entry:
     author: str
     summary: str
     text: str  # everything that it says of itself
+    full_text: str | None  # that of the page, as HTML of structure alone
     published_at: datetime | None
     updated: str  # as the feed writes it
 
@@ -69,6 +70,7 @@ def item_of(entry: Entry, guid_is_own: bool) -> dict[str, Any]:
         "author": entry.author[:LONGEST_AUTHOR] or None,
         "summary": entry.summary[:LONGEST_SUMMARY] or None,
         "published_at": entry.published_at.isoformat() if entry.published_at else None,
+        "full_text": entry.full_text,
     }
 
 

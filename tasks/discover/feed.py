@@ -23,8 +23,8 @@ def parse(body: bytes, url: str, media_type: str, charset: str | None) -> dict[s
     """What the feed at ``url`` (final, after redirects) offers; ``media_type`` is not believed.
 
     Gives ``{"title": str|None, "items": [{"item_key", "item_hash", "url", "title", "author", "summary",
-    "published_at"}]}``; ``url`` is absolute http(s), or None for an item without an address. At most 5,000
-    items. Raises Permanent where the bytes are no feed.
+    "published_at", "full_text"}]}``; ``url`` is absolute http(s), or None for an item without an address.
+    At most 5,000 items. Raises Permanent where the bytes are no feed.
     """
     body = unpack(body)
     if body.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{":

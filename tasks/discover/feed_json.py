@@ -6,7 +6,7 @@ from typing import Any
 
 from models.addresses import resolve_link
 from tasks.discover.entries import Entry, believable
-from tasks.discover.plain import html_text, one_line
+from tasks.discover.plain import full_text, html_of, html_text, one_line
 from tasks.errors import Permanent
 
 
@@ -40,6 +40,7 @@ def entry_of(item: dict[str, Any], url: str, inherited: str) -> Entry:
         author=authors(item) or inherited,
         summary=summary or body,
         text=f"{summary} {body}",
+        full_text=full_text(string(item, "content_html") or html_of(string(item, "content_text"))),
         published_at=moment(string(item, "date_published") or string(item, "date_modified")),
         updated=text(item, "date_modified"),
     )

@@ -18,7 +18,7 @@ from feedparser.mixin import _FeedParserMixin as Reader
 
 from models.addresses import resolve_link
 from tasks.discover.entries import EPOCH, Entry, believable, whole_address
-from tasks.discover.plain import html_text, one_line, title_text
+from tasks.discover.plain import full_text, html_of, html_text, one_line, title_text
 from tasks.errors import Permanent
 
 WIDE = {  # by the byte order mark or the first character; the longer ones first
@@ -103,8 +103,9 @@ def plain_charset(body: bytes) -> str | None:
 
 
 def entry_of(entry: Told, atom: bool, inherited: str) -> Entry:
+    told = entry.get("summary_detail") or {"value": entry.get("summary", "")}
     contents = [plain(content, atom) for content in entry.get("content", [])]
-    summary = plain(entry.get("summary_detail") or {"value": entry.get("summary", "")}, atom)
+    summary = plain(told, atom)
     return Entry(
         guid=one_line(entry.get("id", "")),
         guid_is_link=entry.get("guidislink", True),
@@ -113,6 +114,7 @@ def entry_of(entry: Told, atom: bool, inherited: str) -> Entry:
         author=authors(entry) or inherited,
         summary=summary or next(filter(None, contents), ""),
         text=" ".join([summary, *contents]),
+        full_text=full_text(*(marked_up(content, atom) for content in [*entry.get("content", []), told])),
         published_at=published(entry),
         updated=one_line(dict.get(entry, "updated", "")),
     )
@@ -134,8 +136,13 @@ def plain_title(told: Told, atom: bool) -> str:
 
 
 def plain(content: Told, atom: bool) -> str:
+    return html_text(marked_up(content, atom))
+
+
+def marked_up(content: Told, atom: bool) -> str:
+    """As HTML; Atom's plain text is taken at its word, and a media type that is no text says nothing here."""
     value = content.get("value") or ""
-    return one_line(value) if atom and content.get("type") == "text/plain" else html_text(value)
+    return html_of(value) if atom and content.get("type") == "text/plain" else value
 
 
 def authors(told: Told) -> str:

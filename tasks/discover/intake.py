@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from fnmatch import fnmatchcase
 from typing import Any
 from uuid import UUID
@@ -45,6 +45,7 @@ class Taken:
     left: int = 0  # new, but past the limit of one poll
     excluded: int = 0  # by the source's globs
     unjudged: UUID | None = None  # the document of which only a read can tell whether it changed
+    unfinished: frozenset[str] = frozenset()  # the parts of the source that name what is left
 
 
 def take_in(session: Session, source: Source, items: Sequence[Item], now: datetime) -> Taken:
@@ -56,7 +57,7 @@ def take_in(session: Session, source: Source, items: Sequence[Item], now: dateti
     pairs = [(item, document) for item, document in found if document and may_be_read(document)]
     asked = [(item, document) for item, document in pairs if item.item_hash is None]
     own = [(i, d) for i, d in pairs if i.item_hash is not None and d["source_id"] == source.id]
-    changed = [(item, document) for item, document in own if item.item_hash != document["item_hash"]]
+    changed = [(i, d) for i, d in own if i.item_hash not in {"", d["item_hash"]}]
     make_due(session, [document for _, document in [*asked, *changed]], now)
     note(session, changed)
     follow(session, source, [(item, document) for item, document in own if item.key != document["key"]], now)
@@ -65,7 +66,7 @@ def take_in(session: Session, source: Source, items: Sequence[Item], now: dateti
     unjudged = [document["id"] for _, document in asked]
     unjudged += [row["id"] for row in added if row["item_hash"] is None]
     return Taken(len(added), len(changed), len(fresh[limit:]), len(items) - len(wanted),
-                 next(iter(unjudged), None))
+                 next(iter(unjudged), None), frozenset(item.part for item in fresh[limit:] if item.part))
 
 
 def may_be_read(document: RowMapping) -> bool:
@@ -99,16 +100,20 @@ class Known:
         self._offered = set(keys)
 
     def document(self, item: Item) -> RowMapping | None:
-        """By its address; else by its guid, if it says the same as before and its old address is gone.
+        """By its address; else by its guid, if its old address is gone and it is otherwise the same too: in
+        what it says, or in the minute at which it appeared.
 
         A guid alone is not believed: some feeds give every item the same.
         """
         if item.key in self._by_key:
             return self._by_key[item.key]
         row = self._by_item_key.get(item.item_key)
-        if row and row["item_hash"] == item.item_hash and row["key"] not in self._offered:
-            return row
-        return None
+        if row is None or row["key"] in self._offered:
+            return None
+        at = item.published_at
+        to_the_minute = at is not None and at.time() != time()  # midnight stands for a day
+        same = item.item_hash == row["item_hash"] or (to_the_minute and at == row["published_at"])
+        return row if same else None
 
 
 def any_of(texts: list[str]) -> ColumnElement[Any]:
@@ -129,6 +134,7 @@ def note(session: Session, changed: Sequence[Pair]) -> None:
         {
             "id": document["id"], "item_key": item.item_key, "item_hash": item.item_hash,
             "summary": item.summary, "published_at": item.published_at or document["published_at"],
+            "full_text": item.full_text,
         }
         for item, document in changed
     ]
@@ -168,5 +174,5 @@ def row_of(item: Item, source: Source, now: datetime) -> dict[str, Any]:
         "source_id": source.id, "scopes": source.scopes, "url": item.url, "key": item.key,
         "item_key": item.item_key, "item_hash": item.item_hash, "title": item.title, "author": item.author,
         "summary": item.summary, "published_at": item.published_at, "priority": source.priority,
-        "due_at": now,
+        "due_at": now, "full_text": item.full_text,
     }

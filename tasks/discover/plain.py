@@ -1,10 +1,13 @@
 """Plain text from what a feed says: titles with stray markup and entities, summaries in HTML."""
 
 import re
-from html import unescape
+from html import escape, unescape
+from typing import Any
 
 from lxml import etree
 
+Tree = Any  # lxml's element
+PARAGRAPH_END = re.compile(r"\n\s*\n")
 UNSTORABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 PAIRED = (
     "a|abbr|acronym|b|bdi|bdo|big|blink|center|cite|code|del|dfn|div|em|font|i|ins|kbd|mark|marquee|nobr|p|q|s"
@@ -21,6 +24,8 @@ BLOCKS = (
     "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "ol", "p", "pre", "section", "table",
     "td", "th", "tr", "ul",
 )
+STRUCTURE = {"body", "code", "pre", *BLOCKS}  # the tags of a full text
+LEAST_FULL, MOST_FULL = 400, 200_000  # characters: less is a teaser
 UNSEEN = ("script", "style", "template", "noscript", "iframe", "object")
 
 
@@ -50,11 +55,40 @@ def html_text(markup: str) -> str:
     """What a reader would see of a piece of HTML, on one line."""
     if "<" not in markup:
         return one_line(unescape(markup))
-    whole = f"<div>{UNSTORABLE.sub('', markup)}</div>".encode()
-    reader = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
-    tree = etree.fromstring(whole, reader)
-    etree.strip_elements(tree, *UNSEEN, with_tail=False)
+    tree = read(markup)
     for block in tree.iter(*BLOCKS):
         block.text = f" {block.text or ''}"
         block.tail = f" {block.tail or ''}"
     return one_line("".join(tree.itertext()))
+
+
+def read(markup: str) -> Tree:
+    """What a reader would see of a piece of HTML, as a tree."""
+    whole = f"<div>{UNSTORABLE.sub('', markup)}</div>".encode()
+    reader = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    tree = etree.fromstring(whole, reader)
+    etree.strip_elements(tree, *UNSEEN, with_tail=False)
+    return tree
+
+
+def html_of(text: str) -> str:
+    """Plain text as HTML; blank lines part its paragraphs."""
+    parts = filter(str.strip, PARAGRAPH_END.split(text))
+    return "".join(f"<p>{escape(part, quote=False)}</p>" for part in parts)
+
+
+def full_text(*markups: str) -> str | None:
+    """The longest of the pieces of HTML, reduced to its structure; None where it is but a teaser.
+
+    No attribute, image, script or comment is left: these are words, and the tags of paragraphs and the like.
+    """
+    longest = max(markups, key=len, default="")
+    if len(longest) < LEAST_FULL:
+        return None
+    tree = read(longest)
+    for element in tree.iter():
+        element.attrib.clear()
+    etree.strip_tags(tree, *({element.tag for element in tree.iter()} - STRUCTURE))
+    if not LEAST_FULL <= len(one_line("".join(tree.itertext()))) <= MOST_FULL:
+        return None
+    return "".join(etree.tostring(body, encoding="unicode", method="html") for body in tree.iter("body"))

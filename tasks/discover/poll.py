@@ -8,18 +8,21 @@ document changed, the poll has it read first; until then the document is due, an
 import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from time import monotonic
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import Update, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from models.session import Database
 from models.states import DocumentState, PollOutcome, SourceKind
-from models.tables import Document, Poll, Source
+from models.tables import Poll, Source
+from tasks.discover.doubt import GOOD, doubt
 from tasks.discover.intake import Taken, take_in
 from tasks.discover.kinds import KINDS
+from tasks.discover.moving import moved
 from tasks.discover.offers import Look, Offer
 from tasks.discover.schedule import next_poll, next_try
 from tasks.errors import Postponed, StageError, Transient
@@ -27,13 +30,25 @@ from tasks.ports import Fetcher, Parser, Read, Reader, Validators
 
 log = logging.getLogger(__name__)
 
-GOOD = (PollOutcome.NEW, PollOutcome.UNCHANGED)
 TROUBLE = {
     DocumentState.WAITING, DocumentState.REJECTED, DocumentState.FAILED, DocumentState.NEEDS_BROWSER,
     DocumentState.QUARANTINED,
 }
 SOON = timedelta(minutes=1)
+CLOCK_STEP = timedelta(minutes=10)  # back, that is no jump
 TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
+
+LOADING = (  # the source, and when a body of it last came
+    select(
+        Source,
+        select(Poll.started_at)
+        .where(Poll.source_id == Source.id, Poll.started_at > bindparam("trusted"), Poll.http_status == 200,
+               Poll.outcome.in_(GOOD))
+        .order_by(Poll.started_at.desc()).limit(1).scalar_subquery(),
+        Source.parts,
+    )
+    .where(Source.id == bindparam("this"), Source.removed_at.is_(None))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +65,14 @@ class PollResult:
 
 
 def due_sources(db: Database, now: datetime, limit: int = 1000) -> list[UUID]:
-    """The sources whose time has come: those of high priority first, then the longest overdue."""
+    """The sources whose time has come: those of high priority first, then the longest overdue.
+
+    One that was last looked at in the future is due too: the clock was wrong then, and so is its next time.
+    """
+    clock_went_back = Source.next_poll_at.is_not(None) & (Source.last_polled_at > now + CLOCK_STEP)
     due = (
         select(Source.id)
-        .where(Source.next_poll_at <= now, Source.removed_at.is_(None), ~Source.paused)
+        .where(or_(Source.next_poll_at <= now, clock_went_back), Source.removed_at.is_(None), ~Source.paused)
         .order_by(Source.priority.desc(), Source.next_poll_at)
         .limit(limit)
     )
@@ -71,7 +90,7 @@ async def poll_source(
     started = monotonic()
     source, look = load(db, source_id, now)
     offer = await look_at(source, look, fetcher, parser)
-    with db.begin() as session:
+    with db.begin() if offer.outcome is PollOutcome.NEW else db.at_once() as session:
         offer, taken = compare(session, source, offer, now)
         if taken.unjudged is None:
             return write(session, source, offer, taken, now, after(now, started))
@@ -86,21 +105,15 @@ def after(now: datetime, started: float) -> datetime:
 
 def load(db: Database, source_id: UUID, now: datetime) -> tuple[Source, Look]:
     """The source, and what its last good polls allow the next one to spare."""
-    body_at = (
-        select(Poll.started_at)
-        .where(Poll.source_id == Source.id, Poll.started_at > now - TRUSTED, Poll.http_status == 200,
-               Poll.outcome.in_(GOOD))
-        .order_by(Poll.started_at.desc()).limit(1).scalar_subquery()
-    )
-    with db.begin() as session:
-        row = session.execute(
-            select(Source, body_at).where(Source.id == source_id, Source.removed_at.is_(None))).one_or_none()
+    with db.at_once() as session:
+        row = session.execute(LOADING, {"this": source_id, "trusted": now - TRUSTED}).one_or_none()
     if row is None:
         raise LookupError(f"there is no source {source_id}")
-    source, since = row
+    source, since, parts = row
     conditional = source.body_hash and since
     validators = Validators(source.etag, source.last_modified) if conditional else Validators()
-    return source, Look(source.url, validators, source.body_hash, since)
+    return source, Look(source.url, validators, source.body_hash, since, source.headers, source.map, parts,
+                        source.include, source.limit_per_poll, now)
 
 
 async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) -> Offer:
@@ -119,18 +132,32 @@ async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) 
 def write(
     session: Session, source: Source, offer: Offer, taken: Taken, started: datetime, finished: datetime
 ) -> PollResult:
-    """Write what a look came to: the source's next look and health, and the poll itself."""
-    values = settled(session, source, offer, started) | remembered(offer, taken)
-    session.execute(update(Source).where(Source.id == source.id, Source.removed_at.is_(None)).values(values))
-    session.add(Poll(
-        source_id=source.id, scopes=source.scopes, started_at=started, finished_at=finished,
-        outcome=offer.outcome, reason=offer.reason, http_status=offer.status, items_seen=offer.seen,
-        items_new=taken.new, items_changed=taken.changed,
-    ))
+    """Write what a look came to, in one statement: the source's next look and health, and the poll itself."""
+    offer, moving = moved(session, source, offer)
+    values = settled(session, source, offer, started) | remembered(offer, taken) | moving
+    told = {
+        "id": uuid4(), "source_id": source.id, "scopes": source.scopes, "started_at": started,
+        "finished_at": finished, "outcome": offer.outcome, "reason": offer.reason,
+        "http_status": offer.status, "items_seen": offer.seen, "items_new": taken.new,
+        "items_changed": taken.changed,
+    }
+    session.connection().execute(settling(frozenset(values), tuple(told)), {
+        "this": source.id, **{f"source_{name}": value for name, value in values.items()},
+        **{f"poll_{name}": value for name, value in told.items()},
+    })
     return PollResult(
         source.id, offer.outcome, offer.reason, offer.seen, taken.new, taken.changed,
         values["next_poll_at"],
     )
+
+
+@cache
+def settling(changed: frozenset[str], told: tuple[str, ...]) -> Update:
+    """The one statement that changes a source and tells of a poll: making it costs more than executing it."""
+    poll = insert(Poll).values({name: bindparam(f"poll_{name}") for name in told})
+    values: dict[str, Any] = {name: bindparam(f"source_{name}") for name in changed}
+    still_there = Source.id == bindparam("this"), Source.removed_at.is_(None)
+    return update(Source).where(*still_there).values(values).add_cte(poll.cte("told"))
 
 
 def compare(session: Session, source: Source, offer: Offer, now: datetime) -> tuple[Offer, Taken]:
@@ -140,8 +167,7 @@ def compare(session: Session, source: Source, offer: Offer, now: datetime) -> tu
     still_there = select(Source.id).where(Source.id == source.id, Source.removed_at.is_(None))
     if session.scalar(still_there.with_for_update()) is None:
         return replace(offer, outcome=PollOutcome.FAILED, reason="the source was removed meanwhile"), Taken()
-    if not offer.items and has_documents(session, source.id):
-        reason = "it offers nothing to read, although it did before"
+    if reason := doubt(session, source, offer):
         return replace(offer, outcome=PollOutcome.SUSPECT, reason=reason), Taken()
     taken = take_in(session, source, offer.items, now)
     outcome = PollOutcome.NEW if taken.new or taken.changed else PollOutcome.UNCHANGED
@@ -160,11 +186,6 @@ def judged(offer: Offer, read: Read | None) -> tuple[Offer, Taken]:
     return replace(offer, outcome=outcome, reason=read.reason), taken
 
 
-def has_documents(session: Session, source_id: UUID) -> bool:
-    live = exists().where(Document.source_id == source_id, Document.state != DocumentState.REMOVED)
-    return bool(session.scalar(select(live)))
-
-
 def sentence(offer: Offer, taken: Taken) -> str:
     """What became of all that was offered: its numbers add up."""
     same = len(offer.items) - taken.new - taken.changed - taken.left - taken.excluded
@@ -172,14 +193,16 @@ def sentence(offer: Offer, taken: Taken) -> str:
                "as before": same, "excluded": taken.excluded}
     told = [*(f"{number} {what}" for what, number in numbers.items() if number), offer.reason]
     said = "nothing new" if same == offer.seen else ", ".join(filter(None, told))
-    return f"{said}, of {offer.seen} offered"
+    warned = f"; {offer.warning}" if offer.warning else ""
+    return f"{said}, of {offer.seen} offered{warned}"
 
 
 def settled(session: Session, source: Source, offer: Offer, now: datetime) -> dict[str, Any]:
     """When the source is looked at next, and how it is."""
     if offer.outcome in GOOD:
-        next_at = next_poll(source.every_seconds, source.cron, now)
-        return {"last_polled_at": now, "failures": 0, "health": offer.reason, "next_poll_at": next_at}
+        next_at = next_poll(source.every_seconds, source.cron, now, source.zone)
+        return {"last_polled_at": now, "last_good_at": now, "failures": 0, "health": offer.reason,
+                "next_poll_at": next_at}
     failures = source.failures + int(offer.asked)
     next_at = next_try(source.every_seconds, source.cron, source.id, failures, offer.retry_after, now)
     soon = None if offer.asked else now + (offer.retry_after or SOON)
@@ -199,10 +222,15 @@ def failing_since(session: Session, source_id: UUID) -> datetime | None:
     return session.scalar(after.order_by(Poll.started_at).limit(1))
 
 
-def remembered(offer: Offer, taken: Taken) -> dict[str, str | None]:
+def remembered(offer: Offer, taken: Taken) -> dict[str, Any]:
     """What spares the next poll its work; nothing, while items are left that only another look brings."""
-    if offer.outcome not in GOOD or offer.validators is None:
+    if offer.outcome not in GOOD:
         return {}
-    told = Validators() if taken.left else offer.validators
-    body_hash = None if taken.left else offer.body_hash
-    return {"etag": told.etag, "last_modified": told.last_modified, "body_hash": body_hash}
+    values: dict[str, Any] = {}
+    if offer.parts is not None:
+        values["parts"] = {name: part for name, part in offer.parts.items() if name not in taken.unfinished}
+    if offer.validators is not None:
+        told = Validators() if taken.left else offer.validators
+        body_hash = None if taken.left else offer.body_hash
+        values |= {"etag": told.etag, "last_modified": told.last_modified, "body_hash": body_hash}
+    return values

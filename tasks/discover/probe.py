@@ -1,70 +1,73 @@
 """Finding out what an address is, before it becomes a source: one request, whose body is the first poll."""
 
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from typing import Any
 
-from models.addresses import without_fragment
 from models.extracted import Extracted
 from models.states import PollOutcome, SourceKind
-from tasks.discover.kinds import feed, page
-from tasks.discover.offers import Look, Offer
+from tasks.discover.auto import Found, feeds_of, found_feed, host_of, sitemap_of
+from tasks.discover.doubt import GOOD
+from tasks.discover.kinds import feed, json_api, page, sitemap
+from tasks.discover.offers import Look
 from tasks.discover.wishes import AUTO
-from tasks.errors import NeedsBrowser, Permanent, StageError
+from tasks.errors import NeedsBrowser, Permanent
 from tasks.ports import Fetched, Fetcher, Parser, Wanted
 
-WANTED = {AUTO: Wanted.ANY, SourceKind.FEED: Wanted.FEED, SourceKind.PAGE: Wanted.PAGE}
-MOST_ANNOUNCED = 3  # feeds of a page that are tried
+WANTED = {AUTO: Wanted.ANY, SourceKind.FEED: Wanted.FEED, SourceKind.SITEMAP: Wanted.FEED,
+          SourceKind.PAGE: Wanted.PAGE}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What an address turned out to be."""
+async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list[Found]:
+    """What an address is, looked at as ``kind``; of what ``auto`` finds the best first, the page itself last.
 
-    kind: SourceKind
-    url: str
-    title: str
-    offer: Offer
-
-
-async def probe(fetcher: Fetcher, parser: Parser, url: str, kind: str) -> Found:
-    """Look at ``url`` as ``kind``, or find the kind out. Raises the StageError that says why it is none."""
-    fetched = await fetcher.fetch(url, WANTED[kind])
-    if kind != SourceKind.PAGE:
-        offer = await feed.offer_of(fetched, parser, Look(url))
+    Raises the StageError that says why it is none.
+    """
+    if kind == SourceKind.JSON:
+        return [await probe_json(fetcher, parser, look)]
+    fetched = await fetcher.fetch(look.url, WANTED[kind], None, look.headers)
+    if kind in {AUTO, SourceKind.FEED}:
+        offer = await feed.offer_of(fetched, parser, look)
         if offer.outcome is PollOutcome.NEW:
-            return found_feed(url, offer)
+            return [found_feed(look.url, offer)]
         if kind == SourceKind.FEED:
-            raise Permanent(f"{url} cannot be a feed: {offer.reason}")
-    extracted = await read_page(fetched, parser)
-    announced = extracted.feeds if extracted and kind == AUTO else ()
-    for feed_url in map(without_fragment, announced[:MOST_ANNOUNCED]):
-        if found := await verified(fetcher, parser, feed_url):
-            return found
-    offer = await page.discover(fetcher, parser, Look(url))
-    return Found(SourceKind.PAGE, url, (extracted and extracted.title) or host_of(url), offer)
+            raise Permanent(f"{look.url} cannot be a feed: {offer.reason}")
+        if fetched.media_type.endswith("json"):
+            raise Permanent(f"{look.url} answers with JSON that is no feed: add it as kind json, with a map "
+                            "like --map items=data.posts --map url=link")
+    if kind in {AUTO, SourceKind.SITEMAP}:
+        offer = await sitemap.offer_of(fetched, fetcher, parser, look)
+        if offer.outcome in GOOD:
+            return [Found(SourceKind.SITEMAP, look.url, offer.title or host_of(look.url), offer)]
+        if kind == SourceKind.SITEMAP or offer.outcome is PollOutcome.FAILED:
+            raise Permanent(f"{look.url} cannot be a sitemap: {offer.reason}")
+    if kind == AUTO and (found := await offered(fetcher, parser, look, fetched)):
+        return found
+    return [await probe_page(fetcher, parser, look, fetched)]
 
 
-async def read_page(fetched: Fetched, parser: Parser) -> Extracted | None:
-    """What the page says; none where only a browser could tell, which is no reason to refuse it."""
-    context = {"url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset}
+async def offered(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetched) -> list[Found]:
+    """What the page offers to be polled."""
+    head = await parser.parse("head", fetched.body, context(fetched))
+    feeds = await feeds_of(fetcher, parser, look, fetched, head["feeds"])
+    return feeds or await sitemap_of(fetcher, parser, look, fetched)
+
+
+async def probe_page(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetched) -> Found:
+    """The page itself, which may need a browser to be read: that is no reason to refuse it."""
     try:
-        return Extracted.from_json(await parser.parse("page", fetched.body, context))
+        title = Extracted.from_json(await parser.parse("page", fetched.body, context(fetched))).title
     except NeedsBrowser:
-        return None
+        title = ""
+    offer = await page.discover(fetcher, parser, look)
+    return Found(SourceKind.PAGE, look.url, title or host_of(look.url), offer)
 
 
-async def verified(fetcher: Fetcher, parser: Parser, url: str) -> Found | None:
-    """The feed that a page announces, if it is one."""
-    try:
-        offer = await feed.discover(fetcher, parser, Look(url))
-    except StageError:
-        return None
-    return found_feed(url, offer) if offer.outcome is PollOutcome.NEW else None
+def context(fetched: Fetched) -> dict[str, Any]:
+    return {"url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset}
 
 
-def found_feed(url: str, offer: Offer) -> Found:
-    return Found(SourceKind.FEED, url, offer.title or host_of(url), offer)
-
-
-def host_of(url: str) -> str:
-    return urlsplit(url).hostname or url
+async def probe_json(fetcher: Fetcher, parser: Parser, look: Look) -> Found:
+    """An API cannot be recognised: it is one when its map leads to a list."""
+    offer = await json_api.discover(fetcher, parser, look)
+    if offer.outcome is not PollOutcome.NEW:
+        raise Permanent(f"{look.url} cannot be read with this map: {offer.reason}")
+    return Found(SourceKind.JSON, look.url, host_of(look.url), offer)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
@@ -12,10 +13,17 @@ HOUR = timedelta(hours=1)
 JITTER = 0.2  # of a wait, at most, taken off so that sources that failed together part
 
 
-def next_poll(every_seconds: int | None, cron: str | None, now: datetime) -> datetime | None:
-    """The first time after ``now``, whatever was missed before; none without a schedule. Cron is in UTC."""
+def next_poll(
+    every_seconds: int | None, cron: str | None, now: datetime, zone: str = "UTC"
+) -> datetime | None:
+    """The first time after ``now``, whatever was missed before, in UTC; none without a schedule.
+
+    A cron line tells the time of ``zone``. As in Debian's cron, an hour that the clocks skip is made up for
+    right after it, and one that they repeat counts once.
+    """
     if cron:
-        return next(CronSim(cron, now), None)
+        found = next(CronSim(cron, now.astimezone(ZoneInfo(zone))), None)
+        return found and found.astimezone(UTC)
     return now + timedelta(seconds=every_seconds) if every_seconds else None
 
 

@@ -1,19 +1,24 @@
 """A source as its owner asks for it, checked before anything is fetched."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from models.addresses import check_address, without_fragment
+from models.headers import check_headers
+from models.intervals import check_zone
 from models.states import ReadingMode, SourceKind
+from tasks.discover.json_map import check_map
 from tasks.discover.schedule import check_cron
 
 AUTO = "auto"
-KINDS = (AUTO, SourceKind.FEED.value, SourceKind.PAGE.value)
-LATER = ("sitemap", "json")
+OFFERED = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE, SourceKind.JSON)
+KINDS = (AUTO, *(kind.value for kind in OFFERED))
 HOURLY = 3600
 SHORTEST, LONGEST = 60, 366 * 24 * HOURLY
 LONGEST_URL = 2000  # what PostgreSQL indexes, with room to spare
 LONGEST_NAME = 200
 MOST_ITEMS = 1000
+MOST_TAGS, LONGEST_TAG = 20, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +30,16 @@ class NewSource:
     name: str | None = None
     every_seconds: int | None = None  # an hour, unless there is a cron line
     cron: str | None = None
+    zone: str = "UTC"  # of the cron line
     priority: int = 50
     weight: float = 0.5
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     limit: int = 100
     mode: str = ReadingMode.EVERYTHING.value
+    tags: tuple[str, ...] = ()
+    map: Mapping[str, str] = field(default_factory=dict)  # of a JSON API: json_map
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # they may hold secrets
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
@@ -38,6 +47,7 @@ class NewSource:
         if len(url) > LONGEST_URL:
             raise ValueError(f"the address of a source has at most {LONGEST_URL:,} characters")
         check_schedule(self.every_seconds, self.cron)
+        check_zone(self.zone)
         check_range("the priority", self.priority, 0, 100)
         check_range("the weight", self.weight, 0, 1)
         check_range("the limit", self.limit, 1, MOST_ITEMS)
@@ -46,16 +56,23 @@ class NewSource:
         name = " ".join((self.name or "").split())[:LONGEST_NAME]
         every = self.every_seconds or (None if self.cron else HOURLY)
         settled = {"url": url, "name": name or None, "every_seconds": every, "include": tuple(self.include),
-                   "exclude": tuple(self.exclude)}
-        for field, value in settled.items():
-            object.__setattr__(self, field, value)  # frozen: the one moment at which it is still made
+                   "exclude": tuple(self.exclude), "tags": checked_tags(self.tags),
+                   "map": checked_map(self.kind, self.map), "headers": check_headers(self.headers)}
+        for attribute, value in settled.items():
+            object.__setattr__(self, attribute, value)  # frozen: the one moment at which it is still made
 
 
 def check_kind(kind: str) -> None:
-    if kind in LATER:
-        raise ValueError(f"{kind} sources are not readable yet: use feed or page")
     if kind not in KINDS:
         raise ValueError(f"“{kind}” is no kind of source: choose {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+
+
+def checked_map(kind: str, given: Mapping[str, str]) -> dict[str, str]:
+    if kind == SourceKind.JSON:
+        return check_map(given)
+    if given:
+        raise ValueError(f"a map is for sources of kind json, not {kind}: leave it out or say --kind json")
+    return {}
 
 
 def check_schedule(every_seconds: int | None, cron: str | None) -> None:
@@ -70,3 +87,11 @@ def check_schedule(every_seconds: int | None, cron: str | None) -> None:
 def check_range(what: str, value: float, least: float, most: float) -> None:
     if not least <= value <= most:
         raise ValueError(f"{what} is from {least} to {most}, not {value}")
+
+
+def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Each once, on one line, in their order."""
+    cleaned = tuple(dict.fromkeys(filter(None, (" ".join(tag.split()) for tag in tags))))
+    if len(cleaned) > MOST_TAGS or any(len(tag) > LONGEST_TAG for tag in cleaned):
+        raise ValueError(f"a source has at most {MOST_TAGS} tags of {LONGEST_TAG} characters")
+    return cleaned

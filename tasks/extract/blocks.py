@@ -49,7 +49,8 @@ def _pieces(element: Element) -> Iterator[str | Element]:
 def _is_block(element: Element) -> bool:
     if element.tag == "code":  # otherwise it is a word in a sentence
         parent = element.getparent()
-        return "\n" in _inline(element).strip() or (parent is not None and parent.tag == "body")
+        alone = element.get("rend") == "pre" or (parent is not None and parent.tag == "body")
+        return alone or "\n" in _inline(element).strip()
     if element.tag in {"head", "p", "list", "quote", "table"}:
         return True
     return any(_is_block(child) for child in element)

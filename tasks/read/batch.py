@@ -15,6 +15,7 @@ from models.session import Database
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
 from tasks.ports import Fetched, Fetcher, Parser, Read, Renderer, Wanted
 from tasks.read.claims import Claimed, claim, is_there, keep_lease, returned_at_a_failure
+from tasks.read.feed_text import or_feed
 from tasks.read.save import MAX_ATTEMPTS, Look, Saved, save
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,9 @@ async def read_documents(
 
     async def look(document: Claimed) -> tuple[Look | StageError, float]:
         async with room:
-            return await look_at(document, fetcher, parser, renderer), monotonic() - started
+            outcome = await look_at(document, fetcher, parser, renderer)
+            outcome = await or_feed(db, document, outcome, parser, now, max_attempts)
+            return outcome, monotonic() - started
 
     reads = []
     with returned_at_a_failure(db, claimed):
@@ -76,7 +79,7 @@ async def look_at(
 ) -> Look | StageError:
     """Fetch, extract, and render what needs it; a failure is a value here, since it is what will be saved."""
     try:
-        fetched = await fetcher.fetch(document.url, Wanted.PAGE, document.validators)
+        fetched = await fetcher.fetch(document.url, Wanted.PAGE, document.validators, document.headers)
         if fetched.not_modified:
             return Look(fetched, None)
         try:

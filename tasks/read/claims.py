@@ -1,9 +1,9 @@
 """Who reads what: documents are taken under a lease that is renewed, expires and can be given back."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from models.headers import headers_for
 from models.lease import NOW, free, new_holder, return_from, return_of, taken
 from models.session import Database
 from models.states import DocumentState
@@ -43,6 +44,8 @@ class Claimed:
     title: str | None
     author: str | None
     published_at: datetime | None
+    full_text: str | None = None  # that its feed brought
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # of its source, for its server
 
 
 def may_be_read(now: datetime) -> list[ColumnElement[bool]]:
@@ -92,7 +95,19 @@ def claim(
             if ids is not None or not more:
                 break
         rows.sort(key=lambda row: (-row.priority, row.discovered_at, row.id))
-        return [claimed(row, lease, now) for row in rows]
+        own = own_headers(session, rows)
+        return [claimed(row, lease, now, own.get(row.id, {})) for row in rows]
+
+
+def own_headers(session: Session, rows: Sequence[Document]) -> dict[UUID, dict[str, str]]:
+    """What the owner wants said, by document: to the server of its source, and to no other."""
+    asked_with = {row.id: row for row in session.execute(
+        select(Source.id, Source.url, Source.headers)
+        .where(Source.id.in_({row.source_id for row in rows}), Source.headers != {}))}
+    return {
+        row.id: headers_for(row.url, source.headers, source.url)
+        for row in rows if (source := asked_with.get(row.source_id))
+    }
 
 
 def take(
@@ -119,12 +134,13 @@ def host_of(url: str) -> str:
     return "".join(url.split("/")[2:3])
 
 
-def claimed(row: Document, lease: str, now: datetime) -> Claimed:
+def claimed(row: Document, lease: str, now: datetime, headers: Mapping[str, str]) -> Claimed:
     return Claimed(
         id=row.id, lease=lease, url=row.url, key=row.key, scopes=row.scopes, validators=known(row, now),
         content_hash=row.content_hash, answers=row.version_id is not None, attempts=row.attempts,
         due_at=row.due_at,
-        title=row.title, author=row.author, published_at=row.published_at,
+        title=row.title, author=row.author, published_at=row.published_at, full_text=row.full_text,
+        headers=headers,
     )
 
 

@@ -20,7 +20,7 @@ from tasks.errors import NeedsBrowser, Postponed, StageError, Transient
 from tasks.ports import Fetched
 from tasks.read.claims import Claimed
 from tasks.read.doubts import check_whole, goes_back_and_forth
-from tasks.read.versions import NOT_SURVIVING, add_version, find_twin, survives, withdraw
+from tasks.read.versions import NOT_SURVIVING, absorb, add_version, find_twin, survives, withdraw
 
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(days=1)
@@ -33,6 +33,7 @@ class Look:
 
     fetched: Fetched
     extracted: Extracted | None
+    instead: str = ""  # why it is the text in the feed that was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         "etag": fetched.validators.etag, "last_modified": fetched.validators.last_modified,
         "whole_at": fetched.fetched_at,
     }
+    if look.instead:
+        seen = unremembered(seen)
     if extracted is None:
         return unremembered(seen) | standing(session, document)
     body = text_of(extracted.blocks)
@@ -142,7 +145,7 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
     if content_hash == document.content_hash:
         return seen | standing(session, document)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(content_hash, 0))))
-    if twin := find_twin(session, document, fetched, extracted, content_hash):
+    if twin := find_twin(session, document, fetched, extracted, content_hash, body):
         withdraw(session, document.id)
         return seen | {"state": DocumentState.DUPLICATE, "reason": twin[1], "duplicate_of": twin[0],
                        "version_id": None, "content_hash": None}
@@ -150,12 +153,18 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         return unremembered(seen) | standing(session, document) | {"reason": why}
     check_whole(session, document, body)
     version = add_version(session, document, look.fetched, extracted, body, content_hash)
+    absorb(session, document, fetched, body)
     return seen | {
         "state": DocumentState.READ, "content_hash": content_hash, "duplicate_of": None,
-        "reason": "read" if version.number == 1 else f"changed: version {version.number}",
+        "reason": sentence(version.number, look.instead),
         "version": version.number, "title": version.title, "author": version.author,
         "published_at": version.published_at,
     }
+
+
+def sentence(number: int, instead: str) -> str:
+    said = "read" if number == 1 else f"changed: version {number}"
+    return f"{said}, from the text in its feed: {instead}" if instead else said
 
 
 def unremembered(seen: dict[str, Any]) -> dict[str, Any]:

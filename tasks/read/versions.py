@@ -6,12 +6,15 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from models.addresses import identity_key
+from models.duplicates import let_go
 from models.extracted import Extracted
 from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion
 from tasks.ports import Fetched
+from tasks.read.alike import is_within
 from tasks.read.claims import Claimed
 
+MOST_TWINS = 20  # that one read takes in
 NOT_SURVIVING = (
     DocumentState.DUPLICATE, DocumentState.REMOVED, DocumentState.REJECTED, DocumentState.FAILED,
     DocumentState.NEEDS_BROWSER,
@@ -19,17 +22,56 @@ NOT_SURVIVING = (
 
 
 def find_twin(
-    session: Session, document: Claimed, fetched: Fetched, extracted: Extracted, content_hash: str
+    session: Session, document: Claimed, fetched: Fetched, extracted: Extracted, content_hash: str, body: str
 ) -> tuple[UUID, str] | None:
-    """Another document that this one repeats, by address or by content, and the sentence that says so."""
-    keys = {"it moved to": fetched.final_url, "its canonical address is": extracted.canonical_url}
-    for why, url in keys.items():
-        if url and (key := key_of(url)) and key != document.key:
-            found = survivor(session, document, Document.key == key)
-            if found:
-                return found, f"{why} {url}, which is read already"
+    """Another document that this one repeats, by address or by content, and the sentence that says so.
+
+    A canonical address is believed when what is said here is said there: some pages name the wrong one.
+    """
+    if moved := elsewhere(session, document, fetched.final_url):
+        return moved, f"it moved to {fetched.final_url}, which is read already"
+    main = elsewhere(session, document, extracted.canonical_url)
+    if main and is_within(body, newest_text(session, main)):
+        return main, f"its canonical address is {extracted.canonical_url}, which is read already"
     found = survivor(session, document, Document.content_hash == content_hash)
     return (found, f"{session.get_one(Document, found).url} says exactly the same") if found else None
+
+
+def elsewhere(session: Session, document: Claimed, url: str | None) -> UUID | None:
+    """The document at another address than the document's own."""
+    key = key_of(url) if url else None
+    return survivor(session, document, Document.key == key) if key and key != document.key else None
+
+
+def newest_text(session: Session, document_id: UUID) -> str:
+    newest = select(DocumentVersion.text).where(DocumentVersion.document_id == document_id)
+    return session.scalar(newest.order_by(DocumentVersion.number.desc()).limit(1)) or ""
+
+
+def absorb(session: Session, document: Claimed, fetched: Fetched, body: str) -> None:
+    """Let those that were read before their canonical address, which is this one, repeat it from now on.
+
+    One that is being saved at this moment is passed over.
+    """
+    twins = session.execute(
+        select(Document.id, DocumentVersion.text)
+        .join(DocumentVersion, DocumentVersion.document_id == Document.id)
+        .where(
+            DocumentVersion.canonical_url.in_({document.url, fetched.final_url}),
+            DocumentVersion.superseded_at.is_(None), Document.id != document.id,
+            Document.scopes == document.scopes,
+            Document.state.in_([DocumentState.READ, DocumentState.INDEXED]),
+        )
+        .order_by(DocumentVersion.number).limit(MOST_TWINS)
+        .with_for_update(of=Document, skip_locked=True, key_share=True)
+    ).all()
+    for twin in (row.id for row in twins if is_within(row.text, body)):
+        withdraw(session, twin)
+        session.execute(update(Document).where(Document.id == twin).values(
+            state=DocumentState.DUPLICATE, duplicate_of=document.id, version_id=None, content_hash=None,
+            reason=f"its canonical address is {document.url}, which is read now"))
+        of_twin = select(Document.id).where(Document.id == twin)
+        let_go(session, of_twin, "what it repeated repeats another", fetched.fetched_at)
 
 
 def key_of(url: str) -> str | None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from time import monotonic
 
-from models.addresses import Address
+from models.addresses import Address, same_server
 from models.headers import check_headers
 from tasks.errors import Permanent, Transient, Unsafe
 from tasks.ports import Fetched, Validators, Wanted
@@ -19,6 +19,8 @@ from tasks.web.policy import Policy
 from tasks.web.redirects import Journey, follow
 from tasks.web.robots import MAX_BYTES, Robots
 from tasks.web.statuses import GOOD, http_date
+
+NAMED_BY_ITS_OWNER = {Wanted.FEED, Wanted.JSON}  # not found by a robot: robots.txt has no say in them
 
 
 class Fetching:
@@ -52,7 +54,7 @@ class Fetching:
 
         async def ask(address: Address) -> Answer:
             nonlocal own
-            own = own if may_know(start, address) else {}
+            own = own if same_server(start, address) else {}
             answer = await self._ask(address, wanted, {**asking, **own}, deadline)
             if answer.status == 304 and not is_conditional(asking):
                 answer = await self._ask(address, wanted, {**asking, **own}, deadline)
@@ -70,7 +72,7 @@ class Fetching:
     ) -> Answer:
         self._policy.check_host(address.host, address.port)
         self._pauses.check(address.netloc)
-        delay = 0.0 if wanted is Wanted.FEED else await self._robots.check(address)
+        delay = 0.0 if wanted in NAMED_BY_ITS_OWNER else await self._robots.check(address)
         own = self._policy.is_owners(address.host, address.port)
         async with self._pacer.turn(address.netloc, delay, own):
             async with deadline.running():
@@ -98,13 +100,6 @@ class Fetching:
         except (UnsafeRedirect, Permanent) as error:  # no verdict on the page that is asked about
             raise Transient(error.reason) from error
         return answer.body
-
-
-def may_know(start: Address, address: Address) -> bool:
-    """Whether what the owner says to ``start`` may be said to ``address``: that server, not less secure."""
-    same_port = address.port == start.port or (start.port, address.port) == (80, 443)
-    downgraded = (start.scheme, address.scheme) == ("https", "http")
-    return address.host == start.host and same_port and not downgraded
 
 
 def fetched(url: str, journey: Journey, known: Validators) -> Fetched:

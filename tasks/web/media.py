@@ -18,6 +18,8 @@ ACCEPT: Mapping[Wanted, str] = {
     Wanted.PAGE: "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.8,*/*;q=0.1",
     Wanted.FEED: "application/atom+xml,application/rss+xml,application/feed+json,"
                  "application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.5",
+    Wanted.JSON: "application/json,*/*;q=0.5",
+    Wanted.SITEMAP: "application/xml,text/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5",
     Wanted.ANY: "application/atom+xml,application/rss+xml,application/feed+json,text/html,"
                 "application/xhtml+xml,*/*;q=0.5",
 }

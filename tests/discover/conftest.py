@@ -18,9 +18,10 @@ from models.extracted import Extracted
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, Poll, Source
-from tasks.discover import feed
+from tasks.discover import feed, json_rows, sitemap
 from tasks.discover.poll import PollResult, poll_source
 from tasks.errors import NeedsBrowser, Permanent, StageError
+from tasks.extract import head
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import read_document
 
@@ -35,6 +36,9 @@ class Answer:
     etag: str | None = None
     last_modified: str | None = None
     always_304: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    moved_to: str | None = None
+    final_url: str | None = None
 
 
 @dataclass
@@ -43,6 +47,8 @@ class Web:
 
     pages: dict[str, Answer | StageError | Exception] = field(default_factory=dict)
     asked: list[tuple[str, Validators | None]] = field(default_factory=list)
+    told: dict[str, dict[str, str]] = field(default_factory=dict)  # the owner's headers, by address
+    wanted: dict[str, Wanted] = field(default_factory=dict)
     meanwhile: Callable[[], object] = lambda: None
 
     def put(self, url: str, body: bytes | str, **more: Any) -> None:
@@ -56,6 +62,8 @@ class Web:
         headers: Mapping[str, str] | None = None,
     ) -> Fetched:
         self.asked.append((url, validators))
+        self.told[url] = dict(headers or {})
+        self.wanted[url] = wanted
         self.meanwhile()
         answer = self.pages.get(url, Permanent("HTTP 404 Not Found"))
         if isinstance(answer, Exception):
@@ -64,9 +72,10 @@ class Web:
         same = answer.always_304 or (given.etag is not None and given.etag == answer.etag) or (
             given.last_modified is not None and given.last_modified == answer.last_modified)
         return Fetched(
-            url=url, final_url=url, status=304 if same else 200, body=b"" if same else answer.body,
-            media_type=answer.media_type, charset=None,
+            url=url, final_url=answer.final_url or url, status=304 if same else 200,
+            body=b"" if same else answer.body, media_type=answer.media_type, charset=None,
             validators=Validators(answer.etag, answer.last_modified), fetched_at=NOW,
+            headers=answer.headers, moved_to=answer.moved_to,
         )
 
 
@@ -78,7 +87,9 @@ class Parsers:
 
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
         self.calls.append(parser)
-        return feed.parse(body, **context) if parser == "feed" else page(body)
+        real = {"feed": feed.parse, "head": head.parse, "json": json_rows.parse,
+                "sitemap": sitemap.parse}
+        return real[parser](body, **context) if parser in real else page(body)
 
 
 def page(body: bytes) -> dict[str, Any]:

@@ -151,6 +151,31 @@ async def test_an_item_that_moves_takes_its_document_along_and_is_not_read_for_t
     assert document.key == "https://tide.example/x?session=2"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "documents"),
+    [("09:30", "09:30", {"y"}), ("09:30", "09:31", {"x", "y"}), ("00:00", "00:00", {"x", "y"})],
+    ids=["of the same minute", "of another", "of the same day"],
+)
+async def test_an_item_that_moves_and_is_written_anew_is_known_by_guid_and_minute(
+    desk: Any, rss: Rss, before: str, after: str, documents: set[str]
+) -> None:
+    at = "<pubDate>Mon, 02 Mar 2026 {}:00 GMT</pubDate>"
+    result = await two_polls(desk, rss(item("a", "x", "Ebb") + at.format(before)),
+                             rss(item("a", "y", "Flood") + at.format(after)))
+    assert set(desk.documents()) == {f"https://tide.example/{path}" for path in documents}
+    assert (result.items_new, result.items_changed) == ((0, 1) if len(documents) == 1 else (1, 0))
+
+
+async def test_the_text_that_a_feed_brings_is_kept_with_the_document_and_follows_it(
+    desk: Any, rss: Rss
+) -> None:
+    told = "<description>&lt;p class=a&gt;{}&lt;/p&gt;</description>"
+    await two_polls(desk, rss(item("a", "x", "Ebb") + told.format("low water " * 50)),
+                    rss(item("a", "x", "Ebb") + told.format("high water " * 50)))
+    (document,) = desk.documents().values()
+    assert document.full_text.startswith("<body><div><p>high water high water")
+
+
 async def test_an_item_does_not_move_to_the_address_of_another_document(desk: Any, rss: Rss) -> None:
     desk.web.put("https://other.example/feed", rss(item("o", "y", "Other")))
     await desk.poll(desk.add("https://other.example/feed"))

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from models.intervals import check_zone
 from tasks.discover.schedule import check_cron, next_poll, next_try
 
 NOW = datetime(2026, 3, 2, 9, 17, 5, tzinfo=UTC)
@@ -33,6 +34,31 @@ def test_an_interval_counts_from_now_however_much_was_missed() -> None:
 )
 def test_a_cron_line_gives_its_next_time_in_utc(cron: str, expected: datetime) -> None:
     assert next_poll(None, cron, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone", "now", "expected"),
+    [
+        ("0 7 * * *", "Europe/Berlin", (2026, 3, 28, 12), (2026, 3, 29, 5)),  # the clocks have gone forward
+        ("0 7 * * *", "Europe/Berlin", (2026, 10, 24, 12), (2026, 10, 25, 6)),  # and back
+        ("30 2 * * *", "Europe/Berlin", (2026, 3, 28, 12), (2026, 3, 29, 1)),  # 2:30 is skipped: right after
+        ("30 2 * * *", "Europe/Berlin", (2026, 10, 25, 0, 31), (2026, 10, 26, 1, 30)),  # 2:30 came already
+        ("0 0 * * *", "Asia/Kathmandu", (2026, 3, 2, 12), (2026, 3, 2, 18, 15)),
+        ("0 0 1 * *", "Pacific/Auckland", (2026, 3, 30, 12), (2026, 3, 31, 11)),
+    ],
+)
+def test_a_cron_line_tells_the_time_of_its_zone(
+    cron: str, zone: str, now: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    at = datetime(*now, tzinfo=UTC)  # type: ignore[misc,arg-type]  # as many numbers as a date has
+    assert next_poll(None, cron, at, zone) == datetime(*expected, tzinfo=UTC)  # type: ignore[misc,arg-type]
+
+
+@pytest.mark.parametrize(
+    "zone", ["", "Mars/North", "../../etc/passwd", "/etc/localtime", "Europe", "\0", "CET+"])
+def test_what_is_no_zone_is_refused(zone: str) -> None:
+    with pytest.raises(ValueError, match="is no time zone"):
+        check_zone(zone)
 
 
 def test_without_a_schedule_there_is_no_next_look() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from models.blocks import Block, BlockKind
 from models.extracted import Extracted
 from models.session import Database
 from models.tables import Source
-from tasks.discover import feed
+from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
+from tasks.extract import head
 from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
@@ -31,7 +32,7 @@ class Site:
         self.asked: list[str] = []
         self.delay = 0.0
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
         self.asked.append(url)
         await asyncio.sleep(self.delay)
         body = self._feed() if url == FEED else self.pages.get(url)
@@ -48,12 +49,18 @@ class Site:
         return f'<rss version="2.0"><channel><title>Site</title>{items}</channel></rss>'
 
 
+OFFERING: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "feed": feed.parse, "json": json_rows.parse, "sitemap": sitemap.parse, "opml": opml.parse,
+    "head": head.parse,
+}
+
+
 class Parsers:
-    """The real parser of feeds; of a page, each line is a paragraph."""
+    """The real parsers of what offers addresses; of a page, each line is a paragraph."""
 
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
-        if parser == "feed":
-            return feed.parse(body, **context)
+        if parser in OFFERING:
+            return OFFERING[parser](body, **context)
         lines = body.decode().splitlines()
         blocks = tuple(Block(BlockKind.PARAGRAPH, line) for line in lines)
         return Extracted(blocks, title=lines[0], extractor="lines").to_json()

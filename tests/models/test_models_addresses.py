@@ -110,6 +110,12 @@ def test_what_cannot_be_fetched_is_said_in_one_sentence(typed: str, said: str) -
     ("https://n.example/v?id=7", "https://n.example/v?id=7&utm_source=rss", "https://n.example/v?fbclid=1&id=7"),
     ("https://n.example/v", "https://n.example/v?UTM_Source=a&gclid=b&mc_cid=c", "https://n.example/v?utm%5Fid=1"),
     ("http://127.0.0.1/", "http://0x7f.1/"),
+    ("https://n.example/v?a=1&b=2", "https://n.example/v?a=1&b=2&a=1", "https://n.example/v?&a=1&&b=2&"),
+    ("https://n.example/v", "https://n.example/v?&"),
+    ("https://n.example/v;jsessionid=0A1B.node1", "https://n.example/v", "https://n.example/v;PHPSESSID=x"),
+    ("https://n.example/(S(lit3py55t21z5v55vlm25s55))/v", "https://n.example/v"),
+    ("https://n.example/;jsessionid=1?id=7", "https://n.example/?id=7&oft_id=3"),
+    ("https://app.example/#!/post/1", "https://app.example/#/post/2", "https://app.example/"),
 ])
 def test_spellings_of_one_page_share_a_key(spellings: tuple[str, ...]) -> None:
     assert len({identity_key(url) for url in spellings}) == 1
@@ -131,6 +137,11 @@ def test_spellings_of_one_page_share_a_key(spellings: tuple[str, ...]) -> None:
     ("https://n.example/a?b=", "https://n.example/a?b"),
     ("https://n.example/a%2Fb", "https://n.example/a/b"),
     ("https://n.example:8443/", "https://n.example/"),
+    ("https://n.example/v?a=1&a=2", "https://n.example/v?a=1"),
+    ("https://n.example/v?a=1&a=2", "https://n.example/v?a=2&a=1"),
+    ("https://n.example/v;version=2", "https://n.example/v"),
+    ("https://n.example/(S(1))/v", "https://n.example/v"),
+    ("https://n.example/v?campaign_id=2", "https://n.example/v?campaign_id=3"),
 ])
 def test_what_may_be_another_page_has_another_key(one: str, other: str) -> None:
     assert identity_key(one) != identity_key(other)

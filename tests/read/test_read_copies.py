@@ -17,22 +17,28 @@ from tasks import curate
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import due, read_documents
+from tasks.read.alike import is_within
 from tasks.read.save import confirm
 
 pytestmark = pytest.mark.database
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MAIN, COPY = "https://site.example/a", "https://site.example/amp/a"
-POINTS = f"Short text\ncanonical: {MAIN}"
+POINTS = f"Long text\ncanonical: {MAIN}"
 
 
 class Site(dict[str, str | StageError]):
-    """A fetcher and a parser over pages in memory: a line is a paragraph, or the canonical address."""
+    """A fetcher and a parser over pages in memory: a line is a paragraph, or the canonical address.
+
+    A page that is ``-> URL`` redirects there, to a short text.
+    """
 
     async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
         page = self[url]
         if isinstance(page, StageError):
             raise page
-        return Fetched(url, url, 200, page.encode(), "text/html", None, Validators(), NOW)
+        final = page.removeprefix("-> ") if page.startswith("-> ") else url
+        body = page if final == url else "Short text"
+        return Fetched(url, final, 200, body.encode(), "text/html", None, Validators(), NOW)
 
     async def parse(self, parser: str, body: bytes, context: Any) -> dict[str, Any]:
         lines = body.decode().splitlines()
@@ -85,7 +91,7 @@ def shelf(db: Database) -> Shelf:
 async def test_what_repeats_a_page_that_then_cannot_be_read_is_read_for_itself(
     shelf: Shelf, end: StageError, state: str
 ) -> None:
-    site = Site({MAIN: end, COPY: POINTS})
+    site = Site({MAIN: end, COPY: f"-> {MAIN}"})
     await shelf.read(site, shelf.copy)
     assert shelf.row(shelf.copy).duplicate_of == shelf.main
     await shelf.read(site, shelf.main, max_attempts=1)
@@ -95,6 +101,62 @@ async def test_what_repeats_a_page_that_then_cannot_be_read_is_read_for_itself(
     assert row.reason == "what it repeated could not be read"
     await shelf.read(site)
     assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Short text"])
+
+
+STORY = "The pier was opened again on Monday after two winters of repairs to its oldest timbers"
+OTHER = "Forty nests of the barn owl were counted in the valley this spring by volunteers"
+TWIN = f"{STORY}\ncanonical: {MAIN}"
+
+
+@pytest.mark.parametrize("first", ["the main page", "its twin", "both at once"])
+async def test_a_twin_joins_the_page_that_it_calls_canonical_whichever_is_read_first(
+    shelf: Shelf, first: str
+) -> None:
+    site = Site({MAIN: f"{STORY}\nMore of it at the harbour office", COPY: TWIN})
+    order = {"the main page": [shelf.main, shelf.copy], "its twin": [shelf.copy, shelf.main]}
+    for identity in order.get(first, [None]):
+        await shelf.read(site, *filter(None, [identity]))
+    row = shelf.row(shelf.copy)
+    assert (shelf.row(shelf.main).state, row.state, row.duplicate_of) == ("read", "duplicate", shelf.main)
+    assert row.reason.startswith(f"its canonical address is {MAIN}")
+    with shelf.db.begin() as session:
+        waiting = select(DocumentVersion.document_id).where(DocumentVersion.superseded_at.is_(None))
+        assert session.scalars(waiting).all() == [shelf.main]
+
+
+@pytest.mark.parametrize("first", ["the main page", "its twin"])
+async def test_a_page_that_says_something_else_than_its_canonical_address_stays(
+    shelf: Shelf, first: str
+) -> None:
+    site = Site({MAIN: OTHER, COPY: TWIN})
+    order = [shelf.main, shelf.copy]
+    for identity in order if first == "the main page" else reversed(order):
+        await shelf.read(site, identity)
+    assert [shelf.row(identity).state for identity in order] == ["read", "read"]
+
+
+async def test_a_twin_that_says_something_of_its_own_later_is_read_for_itself_again(shelf: Shelf) -> None:
+    site = Site({MAIN: STORY, COPY: TWIN})
+    await shelf.read(site)
+    site[COPY] = f"{OTHER}\ncanonical: {MAIN}"
+    await shelf.read(site, shelf.copy)
+    assert (shelf.row(shelf.copy).state, shelf.row(shelf.copy).duplicate_of) == ("read", None)
+
+
+async def test_addresses_that_only_look_like_twins_are_two_pages(shelf: Shelf) -> None:
+    await shelf.read(Site({MAIN: STORY, COPY: OTHER}))
+    assert [shelf.row(it).state for it in (shelf.main, shelf.copy)] == ["read", "read"]
+
+
+@pytest.mark.parametrize(("text", "other", "within"), [
+    (STORY, f"Menu\n{STORY}\nPrint this page", True),
+    (f"{STORY} Share", STORY, True),
+    (f"{STORY} {OTHER}", STORY, False),
+    ("Pier", "Pier", True), ("Pier", "The pier", False), ("", "Pier", False), ("Pier", "", False),
+    ("...", "...", False),
+])
+def test_a_text_stands_in_another_when_nearly_all_of_it_does(text: str, other: str, within: bool) -> None:
+    assert is_within(text, other) is within
 
 
 async def test_a_page_that_answers_and_fails_later_keeps_its_duplicates(shelf: Shelf) -> None:
@@ -125,7 +187,7 @@ async def test_what_repeats_a_page_that_its_owner_removes_is_read_for_itself(she
         curate.remove_source(shelf.db, shelf.row(shelf.main).source_id, [LIBRARY_SCOPE], NOW)
     assert shelf.row(shelf.copy).reason == "what it repeated was removed"
     await shelf.read(site)
-    assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Short text"])
+    assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Long text"])
 
 
 async def test_a_survivor_that_ends_while_its_duplicate_is_saved_is_noticed_after_it(shelf: Shelf) -> None:

@@ -35,7 +35,7 @@ class Site:
         self.asked: list[tuple[str, Validators | None]] = []
         self.moves: dict[str, str] = {}
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
         self.asked.append((url, validators))
         await asyncio.sleep(0)
         page = self.pages[url]
@@ -184,7 +184,9 @@ async def test_a_poll_that_asks_again_during_the_look_is_not_forgotten(db: Datab
     later = NOW + timedelta(minutes=1)
 
     class Meanwhile(Site):
-        async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+        async def fetch(
+            self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any
+        ) -> Fetched:
             with db.begin() as session:
                 session.get_one(Document, page).due_at = later
             return await super().fetch(url, wanted, validators)
@@ -234,7 +236,9 @@ async def test_of_two_copies_the_one_named_first_stays_however_slow_it_is(db: Da
     first, second = plant(db, f"{SITE}/a", f"{SITE}/b")
 
     class Slow(Site):
-        async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+        async def fetch(
+            self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any
+        ) -> Fetched:
             await asyncio.sleep(0.05 if url == f"{SITE}/a" else 0)
             return await super().fetch(url, wanted, validators)
 
@@ -244,7 +248,7 @@ async def test_of_two_copies_the_one_named_first_stays_however_slow_it_is(db: Da
 
 async def test_a_page_whose_canonical_address_is_another_document_is_its_duplicate(db: Database) -> None:
     first, second = plant(db, f"{SITE}/a", f"{SITE}/amp/a")
-    await read(db, Site({f"{SITE}/a": "Text", f"{SITE}/amp/a": f"Text, short\ncanonical: {SITE}/a"}))
+    await read(db, Site({f"{SITE}/a": "The text", f"{SITE}/amp/a": f"The text\ncanonical: {SITE}/a"}))
     row = document(db, second)
     assert (row.state, row.duplicate_of) == (DocumentState.DUPLICATE, first)
     assert row.reason == f"its canonical address is {SITE}/a, which is read already"
@@ -252,7 +256,7 @@ async def test_a_page_whose_canonical_address_is_another_document_is_its_duplica
 
 async def test_two_pages_that_each_call_the_other_canonical_do_not_both_vanish(db: Database) -> None:
     pages = plant(db, f"{SITE}/a", f"{SITE}/b")
-    await read(db, Site({f"{SITE}/a": f"A\ncanonical: {SITE}/b", f"{SITE}/b": f"B\ncanonical: {SITE}/a"}))
+    await read(db, Site({f"{SITE}/a": f"A\ncanonical: {SITE}/b", f"{SITE}/b": f"A\ncanonical: {SITE}/a"}))
     assert sorted(document(db, page).state for page in pages) == ["duplicate", "read"]
 
 

@@ -25,7 +25,7 @@ class Liar:
         self.text = "first"
         self.asked: list[Validators | None] = []
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
         self.asked.append(validators)
         told = bool(validators and validators.etag)
         return Fetched(
@@ -46,7 +46,7 @@ class Site:
     def __init__(self) -> None:
         self.now, self.text = NOW, ""
 
-    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None) -> Fetched:
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None, *_: Any) -> Fetched:
         return Fetched(url=url, final_url=url, status=200, body=self.text.encode(), media_type="text/html",
                        charset=None, validators=Validators(), fetched_at=self.now)
 

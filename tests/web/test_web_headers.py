@@ -37,9 +37,9 @@ async def test_those_of_the_connection_and_our_own_are_refused(site: Any, door: 
 
 
 @pytest.mark.parametrize(("headers", "said"), [
-    ({"X A": "b"}, "'X A' is not the name of a header"),
-    ({"": "b"}, "'' is not the name of a header"),
-    ({"X-A:": "b"}, "is not the name of a header"),
+    ({"X A": "b"}, "a header has a name of letters"),
+    ({"": "b"}, "a header has a name of letters"),
+    ({"X-A:": "b"}, "a header has a name of letters"),
     ({"X-A": "b\r\nHost: evil"}, "the value of the header X-A must be plain ASCII on one line"),
     ({"X-A": "caf\u00e9"}, "must be plain ASCII on one line"),
     ({"X-A": " b"}, "must be plain ASCII on one line"),
@@ -92,10 +92,9 @@ async def test_they_do_not_come_back_once_left_behind(open_site: Any, open_door:
     ("http://a.example/", "http://b.example/", False),
 ])
 def test_who_may_know_what_the_owner_said_to_a_host(start: str, to: str, may: bool) -> None:
-    from models.addresses import Address
-    from tasks.web.fetching import may_know
+    from models.addresses import Address, same_server
 
-    assert may_know(Address.parse(start), Address.parse(to)) is may
+    assert same_server(Address.parse(start), Address.parse(to)) is may
 
 
 async def test_a_wrong_credential_is_said(site: Any, door: Any) -> None:

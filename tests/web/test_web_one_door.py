@@ -48,7 +48,10 @@ CALLS: Mapping[str, Reasons] = {
 # Every place that asks the door for something.
 FETCHING: Reasons = {
     "tasks.discover.probe": "a source that is added",
+    "tasks.discover.auto": "the feeds of a page that is added",
     "tasks.discover.kinds.feed": "a feed",
+    "tasks.discover.kinds.sitemap": "a sitemap, and the files that it names",
+    "tasks.discover.kinds.json_api": "a JSON API, page by page",
     "tasks.discover.kinds.documentation": "the shelf, which reads its own files",
     "tasks.discover.documentation": "the shelf, which hands everything else on to the door",
     "tasks.read.batch": "a page",

@@ -44,6 +44,15 @@ def json_feed(more: str, link: str, of_item: str = "") -> tuple[int, bytes, dict
     return 200, body.encode(), JSON_FEED
 
 
+def urlset(*locs: str, more: str = "") -> bytes:
+    return ("<urlset>" + "".join(f"<url><loc>{loc}</loc>{more}</url>" for loc in locs) + "</urlset>").encode()
+
+
+def index(*locs: str) -> bytes:
+    return ("<sitemapindex>" + "".join(f"<sitemap><loc>{loc}</loc></sitemap>" for loc in locs)
+            + "</sitemapindex>").encode()
+
+
 def item(link: str, more: str = "") -> str:
     return f"<item><title>Ferries</title><link>{link}</link>{more}</item>"
 
@@ -72,9 +81,17 @@ def leading(away: str, here: str) -> dict[str, dict[str, Any]]:
         "an item under another base": {
             "/start": xml(rss(item("/page"), attributes=f'xml:base="{away}/"'))},
         "an item of a JSON feed": {"/start": json_feed("", f"{away}/page")},
+        "a sitemap that redirects": {"/start": moved(f"{away}/feed")},
+        "a file of a sitemap that redirects": {
+            "/start": xml(index("/part", "/more")), "/part": moved(f"{away}/feed"),
+            "/more": xml(urlset("/page")), **good},
+        "a page of a sitemap that redirects": {
+            "/start": xml(urlset("/page")), "/page": moved(f"{away}/page")},
         "a page that redirects": {"/start": moved(f"{away}/page")},
         "a page that announces a feed": {"/start": html(page(
             f'<link rel="alternate" type="application/rss+xml" href="{away}/feed">'))},
+        "a page whose header announces a feed": {"/start": (200, page(), {
+            "link": f'<{away}/feed>; rel="alternate"; type="application/rss+xml"'})},
         "a page that announces one under its base": {"/start": html(page(
             f'<base href="{away}/"><link rel="alternate" type="application/rss+xml" href="/feed">'))},
     }
@@ -117,6 +134,13 @@ def luring(away: str, here: str) -> dict[str, dict[str, Any]]:
             f'"next_url": "{away}/feed", "icon": "{away}/page", "favicon": "{away}/page", '
             f'"feed_url": "{away}/feed", "hubs": [{{"type": "rssCloud", "url": "{away}/page"}}],',
             f"{here}/page", f', "image": "{away}/page", "banner_image": "{away}/page"'), **good},
+        "files of a sitemap on another site": {
+            "/start": xml(index(f"{away}/feed", "/part")), "/part": xml(urlset("/page")), **good},
+        "what a sitemap lists on another site": {
+            "/start": xml(urlset("/page", f"{away}/page", more=f'<image><loc>{away}/page</loc></image>'
+                                 f'<link rel="alternate" href="{away}/page"/>')), **good},
+        "an external entity of a sitemap": {
+            "/start": xml(f'<!DOCTYPE urlset SYSTEM "{away}/page">'.encode() + urlset("/page")), **good},
         "what belongs to a page": {"/start": html(page(
             f'{metas}{heads}<meta http-equiv="refresh" content="0;url={away}/page">', bodies))},
         "what belongs to an item": {"/start": xml(rss(mine)), "/page": html(page(metas + heads, bodies))},
@@ -216,6 +240,22 @@ async def test_a_place_that_nobody_follows_is_not_followed_though_it_is_allowed(
         assert secret.connections == 0, name
         clean(db)
     assert set(connections) == {"127.0.0.1"}
+
+
+@pytest.mark.database
+async def test_robots_txt_has_a_say_in_the_files_of_a_sitemap_and_none_in_the_one_that_is_named(
+    site: Any, door: Any, db: Database, jail: Jail
+) -> None:
+    site.routes = {
+        "/robots.txt": (200, b"User-agent: *\nDisallow: /start\nDisallow: /secret", {}),
+        "/start": xml(index("/part", "/secret")), "/part": xml(urlset("/page")), "/secret": xml(urlset("/x")),
+        "/page": html(page()),
+    }
+    wish = NewSource(site.url("/start"), "sitemap")
+    added = await add_source(db, door, jail, wish, datetime.now(UTC))
+    assert "1 of 2 sitemaps failed" in added.poll.reason
+    assert "robots.txt" in added.poll.reason
+    assert set(site.paths) == {"/start", "/part"}
 
 
 def clean(db: Database) -> None:

@@ -134,9 +134,12 @@ async def test_a_page_that_robots_refuses_is_not_asked_for(site: Any, door: Any)
     assert [request.path for request in site.requests] == ["/robots.txt"]
 
 
-async def test_a_feed_is_polled_for_its_owner_and_robots_is_not_asked(site: Any, door: Any) -> None:
+@pytest.mark.parametrize("wanted", [Wanted.FEED, Wanted.JSON])
+async def test_what_its_owner_names_is_polled_and_robots_is_not_asked(
+    site: Any, door: Any, wanted: Wanted
+) -> None:
     site.routes = {"/robots.txt": (200, b"User-agent: *\nDisallow: /", {}), "/feed": (200, b"<rss/>", {})}
-    assert (await door.fetch(site.url("/feed"), Wanted.FEED)).status == 200
+    assert (await door.fetch(site.url("/feed"), wanted)).status == 200
     assert [request.path for request in site.requests] == ["/feed"]
 
 

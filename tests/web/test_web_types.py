@@ -131,5 +131,5 @@ async def test_we_ask_for_what_is_wanted(site: Any, door: Any) -> None:
         await door.fetch(site.url("/page"), wanted)
     asked = [request.headers["accept"] for request in site.requests if request.path == "/page"]
     assert [accept.partition(",")[0] for accept in asked] == [
-        "text/html", "application/atom+xml", "application/atom+xml",
+        "text/html", "application/atom+xml", "application/json", "application/xml", "application/atom+xml",
     ]

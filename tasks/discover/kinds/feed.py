@@ -18,21 +18,20 @@ CLOCK_SKEW = timedelta(minutes=10)
 
 async def discover(fetcher: Fetcher, parser: Parser, look: Look) -> Offer:
     """What the feed offers now. What answers, but is no feed, is suspect and says why."""
-    return await offer_of(await fetcher.fetch(look.url, Wanted.FEED, look.validators), parser, look)
+    fetched = await fetcher.fetch(look.url, Wanted.FEED, look.validators, look.headers)
+    return await offer_of(fetched, parser, look)
 
 
 async def offer_of(fetched: Fetched, parser: Parser, look: Look) -> Offer:
     """The judgement of an answer that is already here."""
-    if fetched.not_modified:
-        if look.validators == Validators():
-            raise Transient("it answered 304 Not Modified to a request without conditions")
-        since = f"{look.body_at:%Y-%m-%d %H:%M} UTC" if look.body_at else "the last look"
-        return Offer(PollOutcome.UNCHANGED, f"not modified since {since}", status=fetched.status)
+    return replace(await judge(fetched, parser, look), moved_to=fetched.moved_to)
+
+
+async def judge(fetched: Fetched, parser: Parser, look: Look) -> Offer:
     body_hash = sha256(fetched.body).hexdigest()
+    if same := unchanged(fetched, look, body_hash):
+        return same
     validators = honest(fetched.validators, fetched.fetched_at)
-    if body_hash == look.body_hash:
-        return Offer(PollOutcome.UNCHANGED, "the same bytes as before", status=fetched.status,
-                     validators=validators, body_hash=body_hash)
     if not fetched.body.strip():
         return Offer(PollOutcome.SUSPECT, "the answer is empty", status=fetched.status)
     context = {"url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset}
@@ -47,6 +46,20 @@ async def offer_of(fetched: Fetched, parser: Parser, look: Look) -> Offer:
         PollOutcome.NEW, ", ".join(f"{number} {why}" for why, number in left_out.items() if number),
         items, sum(left_out.values()), told["title"], validators, body_hash, fetched.status,
     )
+
+
+def unchanged(fetched: Fetched, look: Look, body_hash: str) -> Offer | None:
+    """The verdict on an answer that is as it was at the last good look; None for one that is to be read."""
+    if fetched.not_modified:
+        if look.validators == Validators():
+            raise Transient("it answered 304 Not Modified to a request without conditions")
+        since = f"{look.body_at:%Y-%m-%d %H:%M} UTC" if look.body_at else "the last look"
+        return Offer(PollOutcome.UNCHANGED, f"not modified since {since}", status=fetched.status)
+    if body_hash != look.body_hash:
+        return None
+    validators = honest(fetched.validators, fetched.fetched_at)
+    return Offer(PollOutcome.UNCHANGED, "the same bytes as before", status=fetched.status,
+                 validators=validators, body_hash=body_hash)
 
 
 def honest(validators: Validators, now: datetime) -> Validators:
@@ -64,7 +77,7 @@ def item_of(told: dict[str, Any]) -> Item:
     return Item(
         url=told["url"], key=identity_key(told["url"]), item_key=told["item_key"],
         item_hash=told["item_hash"], title=told["title"], author=told["author"], summary=told["summary"],
-        published_at=datetime.fromisoformat(published) if published else None,
+        published_at=datetime.fromisoformat(published) if published else None, full_text=told["full_text"],
     )
 
 
