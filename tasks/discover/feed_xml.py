@@ -30,6 +30,7 @@ CHARACTER = re.compile(rb"&#(?:x([0-9a-f]{1,20})|([0-9]{1,20}));", re.IGNORECASE
 DOCTYPE = re.compile(
     rb"(\A(?>\s|\xef\xbb\xbf|<\?.*?\?>|<!--.*?-->)*+)<!DOCTYPE[^\[>]*+(?:\[.*?\]\s*+)?>",
     re.IGNORECASE | re.DOTALL)
+ENDED = re.compile(rb"</(?:[\w.-]+:)?(?:rss|rdf|feed|channel)\s*>|/>\s*\Z", re.IGNORECASE)
 UNIX_TIME = {10: timedelta(seconds=1), 13: timedelta(milliseconds=1)}  # by the number of its digits
 
 Told = Any  # feedparser's dictionaries
@@ -71,6 +72,8 @@ def read_xml(body: bytes, url: str, charset: str | None, limit: int) -> tuple[st
         raise Permanent(f"the feed cannot be read ({type(error).__name__})") from error
     if not feed.version and not feed.entries:
         raise Permanent("not a feed: it only begins like one")
+    if not feed.entries and not ENDED.search(body.replace(b"\0", b"")):  # NULs: UTF-16 and UTF-32
+        raise Permanent("the feed breaks off before its first item")
     atom = str(feed.version).startswith("atom")
     inherited = authors(feed.feed) if atom else ""
     entries = [entry_of(entry, atom, inherited) for entry in feed.entries[:limit]]

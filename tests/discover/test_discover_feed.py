@@ -312,6 +312,8 @@ def test_a_json_feed_is_read(version: str) -> None:
         (b'{"version": ', "nor valid JSON"),
         (b'{"version": "https://jsonfeed.org/version/1.1", "items": ' + b"[" * 100_000, "nested too deeply"),
         (b'<?xml version="1.0" encoding="UTF-7"?><rss><channel/></rss>', "UTF-7"),
+        (b'<?xml version="1.0"?><rss version="2.0"><channel><title>x', "breaks off before its first item"),
+        ('<feed xmlns="http://www.w3.org/2005/Atom"><title>x</title>'.encode("utf-16"), "breaks off"),
         (b"\x1f\x8b\x08broken", "gzip"),
         (gzip.compress(b"<rss>" + b" " * 30_000_000), "larger than 20 MB"),
     ],
@@ -319,6 +321,16 @@ def test_a_json_feed_is_read(version: str) -> None:
 def test_what_is_no_feed_is_refused_with_the_reason(body: bytes, why: str) -> None:
     with pytest.raises(Permanent, match=why):
         parse(body, media_type="application/rss+xml")
+
+
+@pytest.mark.parametrize("body", [
+    b'<rss version="2.0"><channel><title>x</title></channel></rss>',
+    b'<rss version="2.0"><channel/></rss>',
+    b'<feed xmlns="http://www.w3.org/2005/Atom"/>',
+    '<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:title>x</a:title></a:feed>\n'.encode("utf-16"),
+])
+def test_a_feed_without_items_that_is_whole_is_an_empty_feed(body: bytes) -> None:
+    assert parse(body, media_type="application/rss+xml")["items"] == []
 
 
 def test_an_external_entity_reads_no_file(tmp_path: Path, rss: Rss) -> None:
