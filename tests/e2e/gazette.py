@@ -33,7 +33,7 @@ TOPICS = [
 ]
 
 
-def article(number: int, extra: str = "") -> str:
+def article(number: int, extra: str = "", head: str = "") -> str:
     """An article of several paragraphs about the topic of that number."""
     title, person, event, year, thing = TOPICS[number % len(TOPICS)]
     return page(title, f"""
@@ -47,7 +47,7 @@ def article(number: int, extra: str = "") -> str:
         neighbours had lent their tools.</p>
         <ul><li>The first visit dealt with the {thing} itself.</li>
         <li>The second visit was to the {person} and the archive.</li></ul>
-        <p>Those who want to see the {thing} today can do so on the first Sunday of each month. {extra}</p>""")
+        <p>Those who want to see the {thing} today can do so on the first Sunday of each month. {extra}</p>""", head)
 
 
 def page(title: str, body: str, head: str = "") -> str:
@@ -124,14 +124,16 @@ CODE = page("Tides by hand", "<p>The table below and the small program were used
             "</tr></table><ol><li>Read the tide of the morning.</li><li>Add the twelfths.</li></ol>"
             "<p>Whoever reads the table should begin with the morning tide and never with the evening one.</p>")
 
+CANONICAL = '<link rel="canonical" href="/articles/3">'
+
 PAGES: list[Page] = [
     *(Page(f"/articles/{n}", html(article(n)), "indexed") for n in range(18)),
     Page("/moved", moved("/articles/new-home"), "indexed"),
     Page("/moved-home", moved("/articles/0"), "duplicate", "it moved to"),
     Page("/copy", html(article(2)), "duplicate", "exactly the same"),
-    Page("/amp/3", html(page("The clock, short", "<p>A short form of the report about the mechanical clock, for "
-                             "small screens, in which the escapement was replaced in 1974.</p>",
-                             '<link rel="canonical" href="/articles/3">')), "duplicate", "canonical"),
+    Page("/amp/3", html(article(3, "For small screens.", CANONICAL)), "duplicate", "canonical"),
+    Page("/short/3", html(page("The clock, short", "<p>A short form of the report about the mechanical clock, for "
+                               "small screens, in which the escapement was replaced in 1974.</p>", CANONICAL)), "indexed"),
     Page("/gone", Answer(status=410), "rejected", "410"),
     Page("/missing", Answer("not here", 404), "rejected", "404"),
     Page("/private/notes", html(article(4)), "rejected", "robots.txt"),

@@ -59,7 +59,7 @@ def test_a_folder_that_cannot_be_written_is_named(almanac: Any, tmp_path: Path) 
 def test_a_data_folder_that_is_a_file_is_named(almanac: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     done = type(almanac)(tmp_path / "file").run("up", "--detach")
-    assert (done.returncode, len(done.stderr.strip().splitlines())) == (1, 1)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
     assert str(tmp_path / "file") in done.stderr
 
 
