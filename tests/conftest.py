@@ -10,18 +10,8 @@ import pytest
 from almanac.stack.postgres import SETTINGS, Postgres, stop
 from models.session import Database
 
-TOGETHER = {"e2e", "flows", "stack"}  # rooms whose tests share what takes long to start
-
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What one process of a parallel run takes at once: a file, or a room."""
-    for item in items:
-        room = item.path.parent.name
-        item.add_marker(pytest.mark.xdist_group(room if room in TOGETHER else str(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -72,7 +72,8 @@ async def attempted(name: str, times: int) -> bool:
     async def recorded() -> bool:
         async with get_client() as client:
             runs = await client.read_task_runs(task_run_filter=named)
-        return max((run.created, run.run_count) for run in runs if run.created)[1] == times
+        counts = [(run.created, run.run_count) for run in runs if run.created]
+        return bool(counts) and max(counts)[1] == times
 
     return await until(recorded)
 
