@@ -13,12 +13,17 @@ BEGUN = FlowRunFilter.model_validate({"state": {"type": {"any_": ["PENDING", "RU
 
 
 async def silent_runs(client: PrefectClient, own_pool: str, now: datetime) -> list[FlowRun]:
-    """Runs of other pools that have begun and of which nothing was heard for ``PATIENCE``."""
-    begun = await client.read_flow_runs(flow_run_filter=BEGUN)
-    return [run for run in begun
-            if run.work_pool_name not in (None, own_pool)
-            and now - cast(State[Any], run.state).timestamp > PATIENCE
-            and not await alive(client, run, now)]
+    """Runs of other pools that have begun and of which nothing was heard for ``PATIENCE``.
+
+    Where a run does not start on its worker's own machine it may be pending for long, for an image or for a
+    place in a cluster: there only what has run can be silent.
+    """
+    old = [run for run in await client.read_flow_runs(flow_run_filter=BEGUN)
+           if run.work_pool_name not in (None, own_pool)
+           and now - cast(State[Any], run.state).timestamp > PATIENCE]
+    near = {pool.name for pool in await client.read_work_pools() if pool.type == "process"} if old else set()
+    return [run for run in old
+            if (run.work_pool_name in near or run.start_time) and not await alive(client, run, now)]
 
 
 async def alive(client: PrefectClient, run: FlowRun, now: datetime) -> bool:

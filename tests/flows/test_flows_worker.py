@@ -17,7 +17,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
 from prefect.client.schemas.objects import FlowRun
 from prefect.events import emit_event
-from prefect.states import Cancelling, Pending, Scheduled
+from prefect.states import Cancelling, Pending, Running, Scheduled
 from workbench import PrefectServer, Worker, spec, until
 
 from almanac.deployments import register
@@ -314,3 +314,23 @@ async def test_a_run_of_another_pool_that_gives_signs_of_life_goes_on(worker_on:
 
         assert await until(heard)
         assert not await silence.alive(client, run, datetime.now(UTC) + 2 * silence.PATIENCE)
+
+
+async def test_a_run_that_waits_for_its_place_in_a_cluster_is_not_silent_until_it_has_run(
+    worker_on: WorkerOn
+) -> None:
+    worker = worker_on(spec("quick"))
+    await worker.end_of(await worker.start("quick"))
+    later = datetime.now(UTC) + 2 * silence.PATIENCE
+    async with get_client() as client:
+        await client.create_work_pool(WorkPoolCreate(name="cluster", type="kubernetes"))
+        ours = await client.read_deployment_by_name("quick/library")
+        deployment = await client.create_deployment(
+            ours.flow_id, "cluster", entrypoint=ours.entrypoint, work_pool_name="cluster")
+        run = await client.create_flow_run_from_deployment(deployment)
+        await client.set_flow_run_state(run.id, Pending())
+        assert await silence.silent_runs(client, "library", later) == []
+        await client.set_flow_run_state(run.id, Running())
+        assert [it.id for it in await silence.silent_runs(client, "library", later)] == [run.id]
+        await client.delete_deployment(deployment)
+        await client.delete_flow_run(run.id)
