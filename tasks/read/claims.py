@@ -18,9 +18,9 @@ from models.states import DocumentState
 from models.tables import Document, Source
 from tasks.ports import Validators
 
-LEASE = timedelta(minutes=5)
+LEASE = timedelta(minutes=2)  # after a kill, what was taken waits for so long
 TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
-RENEWAL_SECONDS = 60.0
+RENEWAL_SECONDS = 30.0
 URGENCY = (Document.priority.desc(), Document.due_at, Document.discovered_at, Document.id)
 PER_HOST = 25  # of one host in a batch: a host read slowly must not hold up the rest
 WINDOW = 2000  # of the most urgent are ranked by host: to rank every due document takes half a second
