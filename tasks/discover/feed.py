@@ -1,17 +1,16 @@
 """The jailed parser of feeds: bytes of any feed format, under any declared type, to a title and items."""
 
 import re
-import zlib
 from typing import Any
 
 from tasks.discover.entries import LONGEST_TITLE, items_of
 from tasks.discover.feed_json import read_json
 from tasks.discover.feed_xml import read_xml
+from tasks.discover.packed import unpack
 from tasks.errors import Permanent
 
 MOST_ITEMS = 5_000
 LARGEST = 20_000_000  # bytes, unpacked
-GZIP = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 UTF_7 = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']utf-?7["']""", re.IGNORECASE)
@@ -26,27 +25,13 @@ def parse(body: bytes, url: str, media_type: str, charset: str | None) -> dict[s
     "published_at", "full_text"}]}``; ``url`` is absolute http(s), or None for an item without an address.
     At most 5,000 items. Raises Permanent where the bytes are no feed.
     """
-    body = unpack(body)
+    body = unpack(body, "feed", lambda packed: LARGEST)
     if body.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"{":
         title, entries = read_json(body, url, MOST_ITEMS)
     else:
         check_root(body)
         title, entries = read_xml(body, url, charset, MOST_ITEMS)
     return {"title": title[:LONGEST_TITLE] or None, "items": items_of(entries)}
-
-
-def unpack(body: bytes) -> bytes:
-    """The bytes, without the gzip around them that no header announced."""
-    if not body.startswith(GZIP):
-        return body
-    inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        inflated = inflater.decompress(body, LARGEST)
-    except zlib.error as error:
-        raise Permanent("not a feed: its gzip data is broken") from error
-    if inflater.unconsumed_tail:
-        raise Permanent(f"the feed is larger than {LARGEST // 1_000_000} MB once unpacked")
-    return inflated
 
 
 def check_root(body: bytes) -> None:

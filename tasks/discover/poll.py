@@ -26,7 +26,7 @@ from tasks.discover.moving import moved
 from tasks.discover.offers import Look, Offer
 from tasks.discover.schedule import next_poll, next_try
 from tasks.errors import Postponed, StageError, Transient
-from tasks.ports import Fetcher, Parser, Read, Reader, Validators
+from tasks.ports import TRUSTED, Fetcher, Parser, Read, Reader, Validators
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,6 @@ TROUBLE = {
 }
 SOON = timedelta(minutes=1)
 CLOCK_STEP = timedelta(minutes=10)  # back, that is no jump
-TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
 
 LOADING = (  # the source, and when a body of it last came
     select(

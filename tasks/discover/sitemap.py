@@ -1,7 +1,6 @@
 """The jailed parser of sitemaps (sitemaps.org): XML of any namespace or none, text, feeds; gzipped or not."""
 
 import re
-import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 from html import escape, unescape
@@ -15,6 +14,7 @@ from tasks.discover import feed
 from tasks.discover.entries import LONGEST_TITLE, whole_address
 from tasks.discover.feed_xml import DOCTYPE, plain_charset
 from tasks.discover.lastmod import canonical, moment
+from tasks.discover.packed import unpack
 from tasks.discover.plain import UNSTORABLE, title_text
 from tasks.errors import Permanent
 
@@ -22,7 +22,6 @@ MOST_PAGES = 50_000  # of one file, as the protocol has it
 MOST_TEXT = 10_000_000  # characters of all their addresses
 LARGEST = 50_000_000  # bytes, unpacked, as the protocol has it
 UNSUSPICIOUS, HIGHEST_RATIO = 1_000_000, 200  # of gzip: up to so many bytes, then so many times its own size
-LAYERS = 2  # of gzip: some servers pack what is packed already
 BEGIN = 16_384
 
 ROOT = re.compile(
@@ -51,7 +50,7 @@ def parse(body: bytes, url: str, media_type: str, charset: str | None) -> Told:
     "published_at"}``, or that of ``feed.parse`` where a feed is offered as a sitemap; ``lastmod`` is
     ``lastmod.canonical``. Raises Permanent where the bytes are no sitemap.
     """
-    body = unpack(body)
+    body = unpack(body, "sitemap", most)
     text = UNSTORABLE.sub("", decoded(body, charset)).lstrip("\ufeff \t\r\n")
     if not text:
         raise Permanent("not a sitemap: the answer is empty")
@@ -69,20 +68,9 @@ def parse(body: bytes, url: str, media_type: str, charset: str | None) -> Told:
     return read_xml(text, url)
 
 
-def unpack(body: bytes) -> bytes:
-    """The bytes without the gzip around them that no header announced; what is cut off gives what came."""
-    for _ in range(LAYERS):
-        if not body.startswith(feed.GZIP):
-            break
-        limit = max(UNSUSPICIOUS, min(LARGEST, HIGHEST_RATIO * len(body)))
-        inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-        try:
-            body = inflater.decompress(body, limit)
-        except zlib.error as error:
-            raise Permanent("not a sitemap: its gzip data is broken") from error
-        if inflater.unconsumed_tail:
-            raise Permanent(f"the sitemap is larger than {limit / 1e6:.0f} MB once unpacked")
-    return body
+def most(packed: int) -> int:
+    """How many bytes a sitemap of so many packed ones may have."""
+    return max(UNSUSPICIOUS, min(LARGEST, HIGHEST_RATIO * packed))
 
 
 def decoded(body: bytes, charset: str | None) -> str:

@@ -16,10 +16,9 @@ from models.lease import NOW, free, new_holder, return_from, return_of, taken
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, Source
-from tasks.ports import Validators
+from tasks.ports import TRUSTED, Validators
 
 LEASE = timedelta(minutes=2)  # after a kill, what was taken waits for so long
-TRUSTED = timedelta(days=7)  # of "not modified" without a body, before one look without conditions
 RENEWAL_SECONDS = 30.0
 URGENCY = (Document.priority.desc(), Document.due_at, Document.discovered_at, Document.id)
 PER_HOST = 25  # of one host in a batch: a host read slowly must not hold up the rest
