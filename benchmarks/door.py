@@ -16,12 +16,13 @@ from collections.abc import Awaitable, Callable
 
 import httpx
 import psutil
+from hosts import HOSTS, address, serve
 
 from tasks.ports import Wanted
 from tasks.web.door import Door
 from tasks.web.policy import Policy
 
-HOSTS, PAGES, IN_FLIGHT = 40, 200, 16
+PAGES, IN_FLIGHT = 200, 16
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 LATENCY = float(os.environ.get("LATENCY", "20"))  # milliseconds
 MANY = int(os.environ.get("MANY", "3000"))
@@ -29,30 +30,14 @@ BODY = (b"<!doctype html><title>Page</title>" + b"<p>The ferries of the harbour 
 Read = Callable[[str], Awaitable[object]]
 
 
-async def serve() -> None:
-    """Answer every path with the same page, and robots.txt with 404, until killed; prints the port."""
-    page = b"HTTP/1.1 200 X\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n" % len(BODY) + BODY
-    none = b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n"
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                await asyncio.sleep(LATENCY / 1000)
-                writer.write(none if head.startswith(b"GET /robots.txt") else page)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    first = await asyncio.start_server(answer, "127.0.1.1", 0)
-    port = first.sockets[0].getsockname()[1]
-    for host in range(2, HOSTS + 1):
-        await asyncio.start_server(answer, f"127.0.1.{host}", port)
-    print(port, flush=True)
-    await asyncio.Event().wait()
+async def page(path: bytes) -> bytes:
+    """The same for every path, after a while."""
+    await asyncio.sleep(LATENCY / 1000)
+    return b"HTTP/1.1 200 X\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n" % len(BODY) + BODY
 
 
 def addresses(port: int, count: int) -> list[str]:
-    return [f"http://127.0.1.{1 + number % HOSTS}:{port}/{number}" for number in range(count)]
+    return [address(port, number, str(number)) for number in range(count)]
 
 
 async def timed(read: Read, urls: list[str]) -> float:
@@ -134,4 +119,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve()) if "serve" in sys.argv else main()
+    asyncio.run(serve(page)) if "serve" in sys.argv else main()

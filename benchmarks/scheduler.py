@@ -21,6 +21,7 @@ from typing import Any
 
 import httpx
 import psutil
+from hosts import HOSTS, Answer, address, serve
 from sqlalchemy import event, insert, text
 
 from almanac.stack.postgres import SETTINGS, Postgres, stop
@@ -33,7 +34,7 @@ from tasks.ports import Read
 from tasks.web.door import Door
 from tasks.web.policy import Policy
 
-HOSTS, SOURCES, CHANGED, AT_ONCE = 40, 1000, 10, 16
+SOURCES, CHANGED, AT_ONCE = 1000, 10, 16
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 DOCUMENTS = (1_000, 100_000)
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -46,10 +47,8 @@ PLAN = {  # what a pass asks that could grow with what is stored
 }
 
 
-async def serve() -> None:
-    """Answer conditional requests with 304, those below /changed with another item each; prints the port."""
-    same = b"HTTP/1.1 304 X\r\netag: \"1\"\r\n\r\n"
-    none = b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n"
+def feeds() -> Answer:
+    """Conditional requests are answered with 304, those below /changed with another item each."""
     asked = 0
 
     def changed() -> bytes:
@@ -60,25 +59,14 @@ async def serve() -> None:
         head = f'HTTP/1.1 200 X\r\ncontent-type: text/xml\r\netag: "n{asked}"\r\ncontent-length: {len(body)}\r\n\r\n'
         return head.encode() + body
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                path = head.split(b" ", 2)[1]
-                writer.write(none if path == b"/robots.txt" else changed() if path.startswith(b"/changed") else same)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
+    async def answer(path: bytes) -> bytes:
+        return changed() if path.startswith(b"/changed") else b'HTTP/1.1 304 X\r\netag: "1"\r\n\r\n'
 
-    first = await asyncio.start_server(answer, "127.0.1.1", 0)
-    port = first.sockets[0].getsockname()[1]
-    for host in range(2, HOSTS + 1):
-        await asyncio.start_server(answer, f"127.0.1.{host}", port)
-    print(port, flush=True)
-    await asyncio.Event().wait()
+    return answer
 
 
 def addresses(port: int) -> list[str]:
-    return [f"http://127.0.1.{1 + number % HOSTS}:{port}/{'changed' if number < CHANGED else 'feed'}/{number}"
+    return [address(port, number, f"{'changed' if number < CHANGED else 'feed'}/{number}")
             for number in range(SOURCES)]
 
 
@@ -243,4 +231,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve()) if "serve" in sys.argv else main()
+    asyncio.run(serve(feeds())) if "serve" in sys.argv else main()
