@@ -43,12 +43,12 @@ def test_a_shipped_deployment_names_a_flow_and_parameters_that_it_takes(shipped:
 
 
 def test_every_flow_has_the_deployments_that_its_callers_look_for() -> None:
-    from tasks import steps
+    from tasks.steps import handover
 
     named = {(it["entrypoint"].partition(":")[2], it["name"]) for it in SHIPPED}
     assert named == {("poll", LIBRARY), ("read", LIBRARY), ("index", LIBRARY), ("retrieve", LIBRARY),
                      ("rebuild", LIBRARY), ("maintain", LIBRARY), ("poll", ASKED), ("read", ASKED)}
-    assert steps.DEPLOYMENT == LIBRARY
+    assert handover.DEPLOYMENT == LIBRARY
     assert all(it["work_pool"] == {"name": POOL} for it in SHIPPED)
 
 

@@ -14,11 +14,12 @@ from prefect.states import Completed, Running, Scheduled, State
 from small_library import SmallLibrary
 from workbench import PrefectServer, spec, until
 
+from almanac import wiring
 from almanac.deployments import read_specs, register
 from almanac.stack.parts import prefect_server_environment
 from flows.maintain import maintain
 from models.session import Database
-from tasks import steps
+from tasks.steps import pruning
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
 
@@ -38,7 +39,7 @@ async def client(prefect_server: PrefectServer) -> AsyncIterator[PrefectClient]:
 def library(db: Database, home: Path, monkeypatch: pytest.MonkeyPatch) -> SmallLibrary:
     small = SmallLibrary(db, home, {})
     small.settings = small.settings.model_copy(update={"keep_runs_days": 30, "keep_runs": 3})
-    monkeypatch.setattr(steps, "library", lambda: small)
+    monkeypatch.setattr(wiring, "library", lambda: small)
     return small
 
 
@@ -85,7 +86,7 @@ async def test_old_runs_go_with_their_logs_and_tables(client: PrefectClient) -> 
 async def test_of_each_deployment_only_the_newest_are_kept(
     client: PrefectClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "PRUNED_AT_ONCE", 2)  # more than one request
+    monkeypatch.setattr(pruning, "PRUNED_AT_ONCE", 2)  # more than one request
     ticks = [await run_of(client, "poll/library", days) for days in range(8)]
     other = await run_of(client, "index/library", 20)
     await maintain()

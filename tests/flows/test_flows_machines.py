@@ -20,12 +20,13 @@ from small_library import SmallLibrary
 from sqlalchemy import select
 from workbench import PrefectServer, Worker, until
 
+from almanac import wiring
 from almanac.deployments import read_specs, register
 from almanac.stack.postgres import Postgres
 from almanac.wiring import Library
 from models.session import Database
 from models.tables import Document, Source
-from tasks import curate, steps
+from tasks import curate
 
 POOL = "machines"
 UNTIMED = [{k: v for k, v in it.items() if k != "schedules"} for it in read_specs()]
@@ -88,7 +89,7 @@ def harbour() -> Iterator[Harbour]:
 def library(db: Database, home: Path, monkeypatch: pytest.MonkeyPatch) -> SmallLibrary:
     """The library process's own; whoever fetches with it finds nothing."""
     small = SmallLibrary(db, home, {})
-    monkeypatch.setattr(steps, "library", lambda: small)
+    monkeypatch.setattr(wiring, "library", lambda: small)
     return small
 
 

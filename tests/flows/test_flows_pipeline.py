@@ -14,10 +14,12 @@ from small_library import SITE, SmallLibrary
 from sqlalchemy import select
 from workbench import Worker, until
 
+from almanac import wiring
 from almanac.deployments import read_specs
 from models.session import Database
 from models.tables import LIBRARY_SCOPE, Document
-from tasks import curate, steps
+from tasks import curate
+from tasks.steps import running
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
 
@@ -31,7 +33,7 @@ ARTICLES: dict[str, str | None] = {
 @pytest.fixture
 def library(db: Database, home: Path, monkeypatch: pytest.MonkeyPatch) -> SmallLibrary:
     small = SmallLibrary(db, home, ARTICLES)
-    monkeypatch.setattr(steps, "library", lambda: small)
+    monkeypatch.setattr(wiring, "library", lambda: small)
     return small
 
 
@@ -177,7 +179,7 @@ async def test_what_was_removed_leaves_the_index_at_the_next_tick(
     source = library.add_source()
     await worker.start("poll")
     assert await settled(library, {"indexed": 2, "rejected": 1})
-    assert curate.remove_source(library.db, source, [LIBRARY_SCOPE], steps.now())
+    assert curate.remove_source(library.db, source, [LIBRARY_SCOPE], running.now())
     await worker.start("poll")
     assert await until(lambda: asyncio.sleep(0, library.index.count() == 0))
 
@@ -188,7 +190,7 @@ async def test_indexing_and_rebuilding_take_turns(worker: Worker, library: Small
         assert mine
         run = await worker.start(flow)
         assert await worker.reaches(run, {"running"}) == "running"
-        await asyncio.sleep(2 * steps.TURN_SECONDS)
+        await asyncio.sleep(2 * running.TURN_SECONDS)
         assert await worker.runs.state(run) == "running"
     assert await worker.end_of(run) == "completed"
 

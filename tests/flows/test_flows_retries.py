@@ -17,6 +17,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from workbench import PrefectServer, until
 
+from almanac import wiring
 from almanac.stack.postgres import SETTINGS, Postgres, stop
 from flows.rebuild import rebuild
 from models.session import Database
@@ -25,6 +26,7 @@ from models.tables import Document, Poll
 from tasks import steps
 from tasks.errors import NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
 from tasks.ports import Entry
+from tasks.steps import polling, retries
 
 AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("connection refused"))
 
@@ -42,11 +44,11 @@ AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("connection ref
     (3, False),
 ])
 def test_only_what_may_be_gone_in_seconds_is_tried_again(error: object, again: bool) -> None:
-    assert steps.passes(error) is again
+    assert retries.passes(error) is again
 
 
 def test_waits_grow_are_spread_and_end_within_a_minute() -> None:
-    for task in (steps.poll_source, steps.read_documents, steps.index_versions, steps.rebuild_index):
+    for task in (polling.poll_source, steps.read_documents, steps.index_versions, steps.rebuild_index):
         delays = task.retry_delay_seconds
         assert isinstance(delays, list)
         assert delays == sorted(delays)
@@ -62,7 +64,7 @@ async def read_due() -> int:
 
 @flow
 async def look(source: UUID) -> Any:
-    return await steps.poll_source(source, "The site")
+    return await polling.poll_source(source, "The site")
 
 
 async def attempted(name: str, times: int) -> bool:
@@ -107,7 +109,7 @@ def stoppable(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
     database = Database(server.url("almanac"))
     database.migrate()
     library = SmallLibrary(database, home, {"heron": "Herons\nA heron stands in the shallow water."})
-    monkeypatch.setattr(steps, "library", lambda: library)
+    monkeypatch.setattr(wiring, "library", lambda: library)
     it = Stoppable(server, library)
     it.process = process
     yield it
@@ -164,7 +166,7 @@ def library(
     db: Database, home: Path, monkeypatch: pytest.MonkeyPatch, prefect_server: PrefectServer
 ) -> SmallLibrary:
     small = SmallLibrary(db, home, {})
-    monkeypatch.setattr(steps, "library", lambda: small)
+    monkeypatch.setattr(wiring, "library", lambda: small)
     return small
 
 

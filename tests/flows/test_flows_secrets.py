@@ -11,6 +11,7 @@ from prefecture import rows_with
 from small_library import SmallLibrary
 from workbench import PrefectServer, until
 
+from almanac import wiring
 from almanac.stack.postgres import Postgres
 from models.session import Database
 from tasks import steps
@@ -29,7 +30,7 @@ async def test_a_database_that_cannot_be_reached_tells_nobody_its_password(
     prefect_server: PrefectServer, postgres: Postgres, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = Database(f"postgresql+psycopg://almanac:{PASSWORD}@127.0.0.1:1/almanac")
-    monkeypatch.setattr(steps, "library", lambda: SmallLibrary(away, home, {}))
+    monkeypatch.setattr(wiring, "library", lambda: SmallLibrary(away, home, {}))
     state = await reading(return_state=True)
     assert state.is_failed()
     run = state.state_details.flow_run_id

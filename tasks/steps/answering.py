@@ -1,0 +1,12 @@
+"""An answer, as every transport gives it."""
+
+from almanac import wiring
+from tasks.answer.question import Question
+from tasks.answer.retrieve import retrieve
+from tasks.steps.running import Row, now
+
+
+async def answer(question: Question) -> Row:
+    """The retrieval that HTTP gives too."""
+    one = wiring.library()
+    return retrieve(one.db, one.embedder, one.index, question, now(), one.settings.min_similarity).to_json()
