@@ -81,7 +81,7 @@ def stock_worker(environment: dict[str, str]) -> Iterator[None]:
         time.sleep(15)
         yield
     finally:
-        worker.terminate()
+        worker.kill()  # it has nothing under way, and has been seen to wait for ever when asked to end
         worker.wait()
 
 
@@ -95,7 +95,7 @@ async def delays(deployment: str, count: int) -> list[float]:
         wanted = await client.read_deployment_by_name(deployment)
         for _ in range(count):
             run = await client.create_flow_run_from_deployment(wanted.id, parameters=NOTHING)
-            done = await wait_for_flow_run(run.id, timeout=120, poll_interval=1, client=client)
+            done = await wait_for_flow_run(run.id, timeout=120, client=client)
             assert done.state is not None
             assert done.state.is_completed(), done.state
             found.append((done.start_time - done.created).total_seconds())
