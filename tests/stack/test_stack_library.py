@@ -31,3 +31,13 @@ def test_what_another_start_does_not_mend_is_said_and_ends_it_for_good(
                               stdout=log, stderr=log, timeout=100)
     assert done.returncode == CANNOT_GO_ON
     assert last_words(tmp_path / "log").startswith(words)
+
+
+def test_the_garbage_collector_looks_no_more_at_what_the_start_made() -> None:
+    script = ("import gc; from almanac.library import forget_the_start; forget_the_start(); "
+              "print(gc.get_freeze_count(), len(gc.get_objects()))")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100,
+                          check=True)
+    frozen, looked_at = map(int, done.stdout.split())
+    assert frozen > 100_000
+    assert looked_at < 1000
