@@ -16,11 +16,16 @@ WAITS_TO_START = {"type": {"any_": ["SCHEDULED", "PENDING"]}}
 
 
 async def hand_over() -> None:
-    """Start reading when documents are due, and indexing when there is something to put in or take out."""
+    """Start reading when documents are due, and indexing when there is work for it."""
     if wiring.library().renderer:
         read.wake(wiring.library().db, now())
     if read.due(wiring.library().db, now()):
         await start("read")
+    await hand_to_index()
+
+
+async def hand_to_index() -> None:
+    """Start indexing when there is something to put in or take out."""
     if index_lags():
         await start("index")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import DeploymentUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
 from prefect.client.schemas.sorting import ArtifactSort
 from small_library import SITE, SmallLibrary
@@ -110,16 +111,20 @@ async def test_running_a_finished_flow_again_repeats_no_work(worker: Worker, lib
     assert library.index.entries == index
 
 
-async def test_more_than_a_batch_is_read_by_runs_that_follow_each_other(
-    worker: Worker, library: SmallLibrary
+@pytest.mark.parametrize(("batches", "runs"), [(1, 2), (8, 1)])
+async def test_more_than_a_batch_is_read_by_one_run_and_more_than_its_batches_by_another(
+    worker: Worker, library: SmallLibrary, batches: int, runs: int
 ) -> None:
     """A batch holds 25 documents of one host at most."""
     many = {f"many-{n:02}": f"Number {n}\nWhat number {n} says." for n in range(30)}
     library.fetcher.pages = {f"{SITE}/{name}": text for name, text in many.items()}
     library.add_source()
+    async with get_client() as client:
+        of_the_owner = await client.read_deployment_by_name("read/library")
+        await client.update_deployment(of_the_owner.id, DeploymentUpdate(parameters={"batches": batches}))
     first = await worker.start("poll")
     assert await settled(library, {"indexed": 30}), states(library)
-    assert (await runs_since(first))["read"] >= 2
+    assert (await runs_since(first))["read"] == runs
 
 
 async def test_an_answer_is_the_result_of_its_run(worker: Worker, library: SmallLibrary) -> None:
