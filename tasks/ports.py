@@ -231,10 +231,6 @@ class Collections(Protocol):
         """The collection of this name, made where there is none. Raises Transient when it cannot be had."""
         ...
 
-    def names(self) -> list[str]:
-        """Those of ours that are there."""
-        ...
-
     def remove(self, name: str) -> None:
         """Let go of one that is closed, if it is there."""
         ...

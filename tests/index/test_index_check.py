@@ -10,8 +10,9 @@ import pytest
 
 from tasks.index import follow
 from tasks.index.edge import EdgeIndex
-from tasks.ports import Entry
+from tasks.ports import Entry, Filter
 
+LIBRARY = Filter(["library"])
 pytestmark = pytest.mark.database
 
 
@@ -26,7 +27,8 @@ def filled(records: Any, edge: Any) -> Any:
 
 
 def orphan() -> Entry:
-    return Entry(uuid4(), np.ones(32, np.float32), uuid4(), uuid4(), uuid4(), ["library"])
+    return Entry(id=uuid4(), document_id=uuid4(), version_id=uuid4(), source_id=uuid4(), scopes=["library"],
+                 vector=np.ones(32, np.float32))
 
 
 def test_both_sides_agree_after_a_run(filled: Any, edge: Any) -> None:
@@ -44,7 +46,7 @@ def test_what_is_missing_and_what_is_strange_is_named(filled: Any, edge: Any) ->
 
 def test_a_rebuild_needs_nothing_but_postgresql(filled: Any, edge: Any, tmp_path: Path) -> None:
     questions = [filled.embedder.embed_query(f"boat number {i}") for i in range(5)]
-    before = [edge.search(question, 5, ["library"], -1) for question in questions]
+    before = [edge.nearest(question, 5, LIBRARY, -1) for question in questions]
     edge.close()
     shutil.rmtree(tmp_path / "index")
     again = EdgeIndex(tmp_path / "index", 32)
@@ -52,7 +54,7 @@ def test_a_rebuild_needs_nothing_but_postgresql(filled: Any, edge: Any, tmp_path
     done = follow.rebuild(filled.db, again)
     assert done.to_json() == {"expected": 5, "written": 5, "removed": 0, "indexed": 5}
     assert filled.embedder.embedded == []
-    assert [again.search(question, 5, ["library"], -1) for question in questions] == before
+    assert [again.nearest(question, 5, LIBRARY, -1) for question in questions] == before
     again.close()
 
 
