@@ -36,6 +36,7 @@ BATCH = 500  # points a write, in which the engine keeps Python's lock for some 
 PAGE = 5_000
 UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
 QUIET = 5.0  # seconds without a write before they get one: what is written meanwhile is written twice
+OF_OLD = "all-MiniLM-L6-v2"  # the folder of releases whose index knew no words
 CONFIG = "edge_config.json"  # without which the engine opens nothing
 OPTIMISER = Path(__file__).with_name("optimise.py")
 
@@ -302,6 +303,7 @@ class EdgeCollections:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        shutil.rmtree(folder / OF_OLD, ignore_errors=True)
 
     def open(self, name: str, dimensions: int) -> EdgeIndex:
         return EdgeIndex(self._folder / name, dimensions)

@@ -149,7 +149,7 @@ class TestFilledAgain:
         records.embedder.embedded.clear()
         shutil.rmtree(tmp_path / "index")
         yield records
-        assert follow.verify(records.db, edge).agrees
+        assert follow.verify(records.db, records.embedder, edge).agrees
 
     def test_by_the_next_run_although_nothing_waits(self, library: Any, edge: EdgeIndex) -> None:
         assert library.run(edge) == []
@@ -161,8 +161,8 @@ class TestFilledAgain:
         assert (edge.count(), len(library.embedder.embedded)) == (6, 1)
 
     def test_by_a_rebuild_after_a_check_that_says_so(self, library: Any, edge: EdgeIndex) -> None:
-        assert len(follow.verify(library.db, edge).missing) == 5
-        assert follow.rebuild(library.db, edge).to_json() == {
+        assert len(follow.verify(library.db, library.embedder, edge).missing) == 5
+        assert follow.fill(library.db, library.embedder, edge).to_json() == {
             "expected": 5, "written": 5, "removed": 0, "indexed": 5}
 
     def test_by_the_run_after_the_one_in_which_it_went(

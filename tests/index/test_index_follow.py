@@ -73,7 +73,7 @@ def test_only_what_changed_is_embedded_again(records: Any, edge: Any) -> None:
     (second,) = records.run(edge)
     assert second.chunks == first.chunks > 10
     assert second.embedded == len(records.embedder.embedded) <= 3
-    assert follow.verify(records.db, edge).agrees
+    assert follow.verify(records.db, records.embedder, edge).agrees
 
 
 def test_a_text_that_comes_back_is_not_embedded_again(records: Any, edge: Any) -> None:
