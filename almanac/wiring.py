@@ -225,7 +225,7 @@ class Searched:
 
 
 def plain(secret: SecretStr | None) -> str | None:
-    return secret and secret.get_secret_value()
+    return secret.get_secret_value() if secret else None
 
 
 @cache

@@ -1,4 +1,4 @@
-"""An embedder behind an OpenAI-compatible server, which the owner has named in a setting: TEI, vLLM, Ollama."""
+"""An embedder behind an OpenAI-compatible server that the owner has named: TEI, vLLM, Ollama."""
 
 import json
 import re
@@ -16,13 +16,13 @@ GOOD = 200
 PASSING = {404, 408, 409, 425, 429}  # statuses, beside 5xx, of what may be well again soon: it may be loading
 PIECE = re.compile(r"\w+|[^\w\s]")
 BYTES_PER_TOKEN = 4  # of a word, at most as many as models take: servers do not tell how they count
-UNREADABLE = "the embeddings server does not answer as an OpenAI-compatible one does: see ALMANAC_EMBEDDINGS_URL"
+UNREADABLE = "the embeddings server does not answer as OpenAI-compatible ones do: see ALMANAC_EMBEDDINGS_URL"
 
 
 class ServedModel:
-    """Implements ports.Embedder over ``POST {url}/embeddings``. No redirects, proxies or cookies. Thread-safe.
+    """Implements ports.Embedder over ``POST {url}/embeddings``. No redirects, proxies or cookies.
 
-    ``window`` is how many tokens the model reads, by an estimate that is rather too high.
+    Thread-safe. ``window`` is how many tokens the model reads, by an estimate that is rather too high.
     """
 
     def __init__(self, url: str, model: str, key: str | None = None, window: int = 512,
@@ -31,8 +31,8 @@ class ServedModel:
         self.name = model
         self.window = window
         self._url = f"{url}/embeddings"
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._headers |= {"Authorization": f"Bearer {key}"} if key else {}
+        self._headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
+        self._headers += [("Authorization", f"Bearer {key}")] if key else []
         self._timeouts = {"connect": 5.0, "read": seconds, "write": seconds, "pool": seconds}
         self._pool = httpcore.ConnectionPool(max_connections=8)
         self.dimensions = dimensions or len(self._ask(["How long is a vector?"])[0])

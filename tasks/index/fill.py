@@ -1,7 +1,7 @@
 """Chunks from PostgreSQL into a collection: their payloads, their words, and the vectors of its model."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, case, null, select
@@ -16,7 +16,7 @@ from tasks.ports import Embedder, Entry, Index, Payload, Vectors
 PAGE = 2_000  # chunks in memory at once: some 20 MB
 AT_ONCE = 64  # texts embedded between two commits
 PAYLOAD = (Chunk.id, Chunk.document_id, Chunk.version_id, Chunk.source_id, Chunk.scopes)
-CONTENT_TYPE: ColumnElement[str | None] = null()
+CONTENT_TYPE: ColumnElement[Any] = null()
 
 Column = InstrumentedAttribute[Any] | ColumnElement[Any]
 Rows = Sequence[Row[Any]]
@@ -72,8 +72,8 @@ def pages(db: Database, wanted: ColumnElement[bool], *columns: Column) -> Iterat
     last = UUID(int=0)
     while True:
         with db.begin() as session:
-            rows = session.execute(select(*columns).where(wanted, Chunk.id > last)
-                                   .order_by(Chunk.id).limit(PAGE)).all()
+            rows = cast(Rows, session.execute(
+                select(*columns).where(wanted, Chunk.id > last).order_by(Chunk.id).limit(PAGE)).all())
         if rows:
             yield rows, versions(db, {row.version_id for row in rows})
         if len(rows) < PAGE:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import qdrant_edge as engine
@@ -16,7 +17,7 @@ Named = list[float] | engine.SparseVector
 
 COLD = engine.Memory.Cold  # read from the disk's cache when a question needs it
 KEYWORD = engine.KeywordIndexParams(memory=COLD, enable_hnsw=False)
-FIELDS = {
+FIELDS: dict[str, engine.KeywordIndexParams | engine.UuidIndexParams | engine.DatetimeIndexParams] = {
     SCOPES: KEYWORD, "content_type": KEYWORD, "language": KEYWORD,
     "source_id": engine.UuidIndexParams(memory=COLD),
     PUBLISHED: engine.DatetimeIndexParams(memory=COLD, enable_hnsw=False),
@@ -71,7 +72,7 @@ def point(entry: Entry) -> engine.Point:
     words = passage(entry.text)
     if words.indices:
         vectors[WORDS] = engine.SparseVector(*words)
-    return engine.Point(entry.id, vectors, payload_of(entry))
+    return engine.Point(entry.id, {**vectors}, payload_of(entry))
 
 
 def query(shard: engine.EdgeShard, using: str, vector: Named, limit: int,
@@ -88,13 +89,14 @@ def matching(where: Filter) -> engine.Filter:
     must = [engine.FieldCondition(name, match=engine.MatchAny(values)) for name, values in wanted(where)]
     if bounds := period(where):
         must.append(engine.FieldCondition(PUBLISHED, range=engine.RangeDateTime(**bounds)))
-    return engine.Filter(must=must, must_not=[foreign])
+    return engine.Filter(must=[*must], must_not=[foreign])
 
 
 def vectors_of(record: engine.Record) -> tuple[Sequence[float], Sparse]:
     """What is held of a point: its vector, and its words."""
-    words = record.vector.get(WORDS)
-    return record.vector.get(DENSE, ()), Sparse(words.indices, words.values) if words else Sparse([], [])
+    vectors = cast("dict[str, Any]", record.vector)  # by their names, as they were written
+    words = vectors.get(WORDS)
+    return vectors.get(DENSE, ()), Sparse(words.indices, words.values) if words else Sparse([], [])
 
 
 def without_graph(shard: engine.EdgeShard) -> int:

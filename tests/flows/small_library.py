@@ -151,13 +151,14 @@ class SmallLibrary:
         self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
+        self.next = Vault()  # what a rebuild fills
 
     @contextmanager
     def successor(self) -> Iterator["Successor"]:
-        yield Successor(self.embedder, Vault())
+        yield Successor(self.embedder, self.next)
 
     def adopt(self, new: "Successor") -> None:
-        self.index = new.index
+        self.index, self.next = new.index, Vault()
 
     def let_go(self) -> None:
         """What was left is nowhere but in memory."""

@@ -182,7 +182,7 @@ def test_a_large_batch_takes_no_more_statements_than_a_small_one(records: Any, e
         with records.statements() as seen:
             assert len(records.run(edge)) == documents
         counts.append(len(seen))
-    assert counts[1] <= counts[0] < 25
+    assert counts[1] <= counts[0] < 26
 
 
 def test_many_versions_are_indexed_in_batches_that_each_are_finished(records: Any, edge: Any) -> None:
