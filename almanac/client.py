@@ -203,8 +203,8 @@ class Client:
         """The state of a piece of work that another call started."""
         return self._call("GET", "/v1/runs", run_id)
 
-    def verify_index(self) -> Json:
-        return self._call("POST", "/v1/index/verify")
+    def verify_index(self, full: bool = False) -> Json:
+        return self._call("POST", "/v1/index/verify", query={"full": True} if full else None)
 
     def rebuild_index(self) -> Json:
         """The ``flow_run_id`` of the work."""

@@ -28,6 +28,7 @@ from tasks import curate, read, reports
 from tasks.chunk import cut
 from tasks.discover.add import ensure_documentation
 from tasks.discover.poll import poll_source
+from tasks.errors import Transient
 from tasks.index import follow
 
 log = logging.getLogger(__name__)
@@ -154,8 +155,8 @@ class Process:
         one = self.library
         return [
             ("database", lambda: self._open_database(token)),
-            ("model", lambda: one.embedder.embed_query("ready?")),
-            ("index", lambda: follow.repair(one.db, one.index)),
+            ("model", lambda: one.embedder),
+            ("index", lambda: follow.repair(one.db, one.embedder, one.index)),
             ("documentation", self._learn_documentation),
             ("worker", self._let_runs_begin),
         ]
@@ -170,6 +171,9 @@ class Process:
         self._whole.set()
         while not (self.worker.ready or self._stopping.wait(RETRY_SECONDS)):
             pass
+        if self.worker.ready and self.library.is_outdated:
+            log.info("another collection of the index is to answer: it is filled in the background")
+            asyncio.run(self.worker.runs.start("rebuild", {}))
 
     def _learn_documentation(self) -> None:
         """Read Almanac's own documentation where it changed: a new release may say something else."""
@@ -182,8 +186,11 @@ class Process:
         if changed:
             asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,
                                             changed))
-            follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
-                                  chosen.articles_per_hour, chosen.articles_per_day, now, one.worker)
+            try:
+                follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
+                                      chosen.articles_per_hour, chosen.articles_per_day, now, one.worker)
+            except Transient as error:  # a model's server that is away keeps nothing else from beginning
+                log.warning("the documentation is indexed later: %s", error)
 
 
 if __name__ == "__main__":

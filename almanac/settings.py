@@ -56,7 +56,15 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="postgresql+psycopg://… of a server; without it PostgreSQL runs embedded")
     qdrant_url: str | None = Field(
-        None, description="for a later release: in this one Qdrant Edge runs in process")
+        None, description="http://host:6333 of a Qdrant server or cluster; without it Qdrant Edge runs in "
+                          "process")
+    qdrant_key: SecretStr | None = Field(None, description="the API key of that server, if it wants one")
+    embeddings_url: str | None = Field(
+        None, description="http://host:8080/v1 of an OpenAI-compatible embeddings server; without it the "
+                          "bundled all-MiniLM-L6-v2 makes the vectors")
+    embeddings_model: str | None = Field(None, description="the model to ask for there")
+    embeddings_key: SecretStr | None = Field(None, description="the key of that server, if it wants one")
+    embeddings_window: int = Field(512, ge=64, description="tokens that this model reads of a text")
     prefect_url: str | None = Field(
         None, description="http://host:4200/api of a Prefect server; without it one is started")
     allowed_networks: str = Field(
@@ -136,10 +144,24 @@ class Settings(BaseSettings):
 
     @field_validator("qdrant_url")
     @classmethod
-    def in_process_only(cls, url: str | None) -> str | None:
-        if url is not None:
-            raise ValueError("this release has the index in process only: unset it")
-        return url
+    def of_qdrant(cls, url: str | None) -> str | None:
+        if url and not is_server(url):
+            raise ValueError("write it like http://host:6333, with the key in ALMANAC_QDRANT_KEY")
+        return url and url.rstrip("/")
+
+    @field_validator("embeddings_url")
+    @classmethod
+    def of_embeddings(cls, url: str | None) -> str | None:
+        if url and not is_server(url):
+            raise ValueError("write it like http://host:8080/v1, with the key in ALMANAC_EMBEDDINGS_KEY")
+        return url and url.rstrip("/").removesuffix("/embeddings")
+
+    @field_validator("qdrant_key", "embeddings_key")
+    @classmethod
+    def for_a_header(cls, key: SecretStr | None) -> SecretStr | None:
+        if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
+            raise ValueError("a key is plain ASCII on one line")
+        return key
 
     @field_validator("prefect_url")
     @classmethod
@@ -191,6 +213,13 @@ class Settings(BaseSettings):
                                  "of its own")
         return self
 
+    @model_validator(mode="after")
+    def embeddings_together(self) -> Self:
+        if bool(self.embeddings_url) != bool(self.embeddings_model):
+            raise ValueError("ALMANAC_EMBEDDINGS_URL and ALMANAC_EMBEDDINGS_MODEL belong together: set both "
+                             "or neither")
+        return self
+
     @property
     def names(self) -> list[str]:
         """The host names that are answered to: the owner's, and those that our own parts use."""
@@ -238,6 +267,12 @@ def is_url(text: str, schemes: set[str]) -> bool:
         return parts.scheme in schemes and text.startswith(f"{parts.scheme}://") and (parts.port or 1) > 0
     except ValueError:
         return False
+
+
+def is_server(url: str) -> bool:
+    """Whether ``url`` is of an HTTP server, as far as can be told from it, and carries no password."""
+    return bool(is_url(url, {"http", "https"}) and urlsplit(url).hostname and url.isascii()
+                and not CREDENTIALS_IN_URL.search(url))
 
 
 @cache

@@ -1,7 +1,7 @@
 """Which adapter stands behind each port: the only place that names them, and that knows of modes."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
 from os import getpid
@@ -9,11 +9,17 @@ from platform import node
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from pydantic import SecretStr
+
 from almanac.settings import Settings, settings
 from models.session import Database
+from models.states import CollectionState
+from models.tables import Collection
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
-from tasks.ports import Embedder, Fetcher, Index, Parser, Renderer
+from tasks.index import collections
+from tasks.index.collections import Model
+from tasks.ports import Collections, Embedder, Fetcher, Index, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
@@ -53,6 +59,10 @@ class Once(Generic[T]):
                 made[self._slot] = self._make(library)
             return made[self._slot]
 
+    def __set__(self, library: Any, made: T) -> None:
+        with self._lock:
+            library.__dict__[self._slot] = made
+
 
 class Library:
     """The long-lived things of one process. Usable from every thread and event loop."""
@@ -61,6 +71,7 @@ class Library:
         self.settings = settings
         self.worker = f"{node()}:{getpid()}"  # who holds a lease
         self.trouble: dict[str, str] = {}  # why the last work of a part failed, by the part's name
+        self._left: Searched | None = None
         self._closing = ExitStack()
 
     @Once
@@ -102,23 +113,119 @@ class Library:
         return browser
 
     @Once
-    def embedder(self) -> Embedder:
+    def bundled(self) -> Embedder:
         from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
 
         return MiniLM()
 
     @Once
-    def index(self) -> Index:
-        from tasks.index.edge import EdgeIndex
+    def collections(self) -> Collections:
+        if self.settings.qdrant_url is None:
+            from tasks.index.edge import EdgeCollections
 
-        folder = self.settings.home / "index" / self.embedder.name.replace("/", "-")
-        index = EdgeIndex(folder, self.embedder.dimensions)
-        self._closing.callback(index.close)
-        return index
+            return EdgeCollections(self.settings.home / "index")
+        from tasks.index.server import connect  # brings qdrant-client: 80 MB
+
+        server = connect(self.settings.qdrant_url, plain(self.settings.qdrant_key))
+        self._closing.callback(server.close)
+        return server
+
+    @Once
+    def searched(self) -> "Searched":
+        """What answers, until another is adopted."""
+        row = collections.answering(self.db)
+        self._closing.callback(lambda: self.searched.close())
+        return Searched(self, row or collections.begin(self.db, self.wanted, CollectionState.ANSWERING))
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that what answers was made with."""
+        return self.searched.embedder
+
+    @property
+    def index(self) -> Index:
+        return self.searched.index
+
+    @property
+    def wanted(self) -> Model:
+        """The model that the settings name, which may not be the one that answers yet."""
+        chosen = self.settings
+        if chosen.embeddings_url is None or chosen.embeddings_model is None:
+            return Model(self.bundled.name, self.bundled.dimensions)
+        served = self.served(chosen.embeddings_url, chosen.embeddings_model)
+        return Model(served.name, served.dimensions, chosen.embeddings_url)
+
+    def served(self, address: str, name: str, dimensions: int | None = None) -> Embedder:
+        from tasks.embed.server import ServedModel
+
+        chosen = self.settings
+        model = ServedModel(address, name, plain(chosen.embeddings_key), chosen.embeddings_window, dimensions)
+        self._closing.callback(model.close)
+        return model
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another collection is to answer: the settings name another model, or one was begun."""
+        now = self.searched.row
+        chosen = self.settings.embeddings_model or self.bundled.name
+        return now.embedder != chosen or collections.filling(self.db) is not None
+
+    @contextmanager
+    def successor(self) -> Iterator["Searched"]:
+        """What is to answer next, as far as it was filled; it is closed again unless it is adopted."""
+        new = Searched(self, collections.begin(self.db, self.wanted))
+        try:
+            yield new
+        finally:
+            if self.searched is not new:
+                new.close()
+
+    def adopt(self, new: "Searched") -> None:
+        """Let it answer from now on; questions that are under way end with what they began with."""
+        collections.switch(self.db, new.row.name)
+        self._left, self.searched = self.searched, new
+        collections.move_vectors(self.db, new.row.embedder)
+
+    def let_go(self) -> None:
+        """Remove what answered before."""
+        if self._left:
+            self._left.close()
+            self._left = None
+        collections.sweep(self.db, self.collections)
 
     def close(self) -> None:
         """Close what was opened, the last first."""
         self._closing.close()
+
+
+class Searched:
+    """A collection, and the model whose vectors it holds; each is opened when first asked for."""
+
+    def __init__(self, library: Library, row: Collection) -> None:
+        self.row = row
+        self._library = library
+        self._opened: Index | None = None
+
+    @Once
+    def embedder(self) -> Embedder:
+        row, chosen = self.row, self._library.settings
+        if row.address is None:
+            return self._library.bundled
+        moved = chosen.embeddings_url if chosen.embeddings_model == row.embedder else None
+        return self._library.served(moved or row.address, row.embedder, row.dimensions)
+
+    @Once
+    def index(self) -> Index:
+        self._opened = self._library.collections.open(self.row.name, self.row.dimensions)
+        return self._opened
+
+    def close(self) -> None:
+        if self._opened:
+            self._opened.close()
+
+
+def plain(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret else None
 
 
 @cache

@@ -7,5 +7,5 @@ from tasks import steps
 
 @flow(persist_result=False)
 async def rebuild() -> int:
-    """Write every chunk that answers into the index, from PostgreSQL alone. It takes turns with indexing."""
+    """Fill a new collection of the index from PostgreSQL alone, then let it answer instead of the old one."""
     return await steps.rebuild_index()

@@ -52,6 +52,14 @@ class ChunkState(StrEnum):
     RETIRED = "retired"
 
 
+class CollectionState(StrEnum):
+    """What a collection of the index is for: at most one answers, at most one is being filled."""
+
+    ANSWERING = "answering"
+    FILLING = "filling"
+    LEFT = "left"  # it answers no more, and can be removed
+
+
 class ReadingMode(StrEnum):
     """Whether a source's items are all read, or only those that interest the owner."""
 

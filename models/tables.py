@@ -10,7 +10,14 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from models.states import ChunkState, DocumentState, PollOutcome, ReadingMode, SourceKind
+from models.states import (
+    ChunkState,
+    CollectionState,
+    DocumentState,
+    PollOutcome,
+    ReadingMode,
+    SourceKind,
+)
 
 LIBRARY_SCOPE = "library"
 NOW = sql("now()")
@@ -220,8 +227,8 @@ class DocumentVersion(Table):
 class Chunk(Table):
     """A piece of a version that is embedded; its ``text`` is ``version.text[start:end]``, exactly.
 
-    What is embedded is ``title``, ``headings`` and ``text`` together; ``digest`` is the hash of that, so that
-    an unchanged piece keeps its vector in the next version.
+    What is embedded is ``context`` (title, headings, table header) and ``text`` together; ``digest`` is the
+    hash of that, so that an unchanged piece keeps its vector in the next version.
     """
 
     __tablename__ = "chunk"
@@ -233,6 +240,7 @@ class Chunk(Table):
     scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
     position: Mapped[int]  # from 0, inside its version
     text: Mapped[str]
+    context: Mapped[str | None]  # in front of it; none: of a chunk that is older than this column
     headings: Mapped[list[str]]
     start: Mapped[int]
     end: Mapped[int]
@@ -249,6 +257,36 @@ class Chunk(Table):
         Index("ix_chunk_document_id", "document_id"),
         Index("ix_chunk_live", "document_id", postgresql_where=sql("state = 'live'")),  # each run counts them
         Index("ix_chunk_moving", "state", postgresql_where=sql("state IN ('pending', 'retiring')")),
+    )
+
+
+class ChunkVector(Table):
+    """A chunk's vector by the model that is to answer next, until it does: then it is the chunk's own."""
+
+    __tablename__ = "chunk_vector"
+
+    embedder: Mapped[str] = mapped_column(primary_key=True)
+    chunk_id: Mapped[UUID] = mapped_column(ForeignKey("chunk.id", ondelete="CASCADE"), primary_key=True)
+    vector: Mapped[bytes]
+
+    __table_args__ = (Index("ix_chunk_vector_chunk_id", "chunk_id"),)
+
+
+class Collection(Table):
+    """A collection of the index, in process or on a server, and the model whose vectors it holds."""
+
+    __tablename__ = "collection"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    embedder: Mapped[str]
+    dimensions: Mapped[int]
+    address: Mapped[str | None]  # of the model's server; none: the bundled model
+    state: Mapped[str]
+    made_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (
+        one_of("state", CollectionState),
+        Index("uq_collection_state", "state", unique=True, postgresql_where=sql("state <> 'left'")),
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from pydantic import ValidationError
 
 from almanac.settings import ENV_FILE, OURS, Settings, WrongSettings, secret_file, settings, unknown
 
@@ -47,7 +48,10 @@ WRONG = [
     ("ALMANAC_DATABASE_URL", "mysql://me:hunter2@db/x", "postgresql+psycopg://"),
     ("ALMANAC_DATABASE_URL", "postgresql:me", "postgresql+psycopg://"),
     ("ALMANAC_DATABASE_URL", "postgresql://me:hunter2@db:high/x", "postgresql+psycopg://"),
-    ("ALMANAC_QDRANT_URL", "http://qdrant:6333", "unset it"),
+    ("ALMANAC_QDRANT_URL", "qdrant:6333", "http://host:6333"),
+    ("ALMANAC_QDRANT_URL", "http://me:hunter2@qdrant:6333", "ALMANAC_QDRANT_KEY"),
+    ("ALMANAC_QDRANT_KEY", "hunter2\nx", "plain ASCII on one line"),
+    ("ALMANAC_EMBEDDINGS_URL", "tei:8080", "http://host:8080/v1"),
     ("ALMANAC_BROWSER", "yes", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "http://browser:3000", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "ws://", "write off, auto, or ws://"),
@@ -198,3 +202,13 @@ def test_what_can_be_no_secret_is_replaced(tmp_path: Path, content: bytes) -> No
 def test_a_secret_that_its_owner_chose_is_kept(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("chosen by hand\n")
     assert secret_file(tmp_path / "token") == "chosen by hand"
+
+
+def test_a_model_of_a_server_is_named_with_its_server() -> None:
+    with pytest.raises(ValidationError, match="ALMANAC_EMBEDDINGS_MODEL belong together"):
+        Settings(embeddings_url="http://tei:8080/v1")
+
+
+def test_an_embeddings_server_may_be_named_with_or_without_what_is_asked_there() -> None:
+    for url in "http://tei/v1", "http://tei/v1/", "http://tei/v1/embeddings":
+        assert Settings(embeddings_url=url, embeddings_model="m").embeddings_url == "http://tei/v1"

@@ -1,5 +1,7 @@
 """``almanac index``: the vectors, which can always be made again from PostgreSQL."""
 
+from typing import Annotated
+
 import typer
 
 from almanac.cli.failures import Failed
@@ -11,17 +13,21 @@ app = typer.Typer(help="The index of vectors, which can always be made again.")
 
 
 @app.command()
-def verify() -> None:
-    """Compare the index with the records, chunk by chunk."""
-    compare(connect())
+def verify(
+    full: Annotated[bool, typer.Option("--full", help="compare every vector, not a sample of 500")] = False,
+) -> None:
+    """Compare the index with the records: every chunk, what filters need of it, and some of the vectors."""
+    compare(connect(), full)
 
 
-def compare(client: Client) -> None:
-    found = client.verify_index()
-    if found["missing"] or found["orphans"]:
-        raise Failed(f"the index has {found['missing']} chunks too few and {found['orphans']} too many: "
-                     + remedy(client), found)
-    screen.show(found, f"The index holds the {found['expected']} chunks that the records say, and no other.")
+def compare(client: Client, full: bool = False) -> None:
+    found = client.verify_index(full)
+    if not found["agrees"]:
+        raise Failed(f"the index has {found['missing']} chunks too few and {found['orphans']} too many, "
+                     f"{found['stale']} described as they were and {found['unlike']} of {found['compared']} "
+                     f"with another vector: {remedy(client)}", found)
+    screen.show(found, f"The index holds the {found['expected']} chunks that the records say, and no other; "
+                       f"{found['compared']} vectors were compared.")
 
 
 def remedy(client: Client) -> str:

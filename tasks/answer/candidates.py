@@ -15,7 +15,7 @@ from models.session import Database
 from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent
 from tasks.answer.origin import Origin, columns, origin
-from tasks.ports import Index, Vectors
+from tasks.ports import Filter, Index, Vectors
 
 PER_DOCUMENT = 2
 FIRST_FETCH = 64
@@ -49,10 +49,11 @@ def find(db: Database, index: Index, vectors: Sequence[Vectors], wanted: int, mi
     best: dict[UUID, float] = {}
     rows: list[Row[Any]] = []
     while True:
-        offers = [index.search(vector, limit, scopes, minimum) for vector in vectors]
+        offers = [index.nearest(vector, limit, Filter(scopes), minimum) for vector in vectors]
         new = {hit.id for hit in chain.from_iterable(offers)} - best.keys()
         for hit in chain.from_iterable(offers):
-            best[hit.id] = max(hit.similarity, best.get(hit.id, hit.similarity))
+            similarity = hit.similarity or 0.0
+            best[hit.id] = max(similarity, best.get(hit.id, similarity))
         rows += _load(db, new, scopes, used_since)
         exhausted = all(len(hits) < limit for hits in offers) or limit >= LAST_FETCH
         if exhausted or _choosable(rows) >= wanted:

@@ -1,6 +1,7 @@
 """The index compared with PostgreSQL, and made to agree with it."""
 
 import logging
+import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,10 +11,11 @@ from sqlalchemy import func, select
 from models.session import Database
 from models.states import ChunkState
 from models.tables import Chunk
-from tasks.index.switch import write_chunks
-from tasks.ports import Index
+from tasks.index.fill import entries, payloads, write_chunks
+from tasks.ports import Embedder, Index
 
 PART = 1_000  # ids in a statement
+SAMPLE = 500  # chunks whose vectors and words are compared, unless all are
 LIVE = Chunk.state == ChunkState.LIVE
 ANSWERED_OR_MOVING = Chunk.state != ChunkState.RETIRED
 
@@ -22,25 +24,33 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Both sides: what should answer, what the index holds, what it lacks, and what nobody knows of."""
+    """Both sides: what should answer, what the index holds, what it lacks, and what nobody knows of.
+
+    ``stale`` are held with another payload, and ``unlike``, of those ``compared``, with another vector or
+    other words.
+    """
 
     expected: int
     indexed: int
     missing: Collection[UUID]
     orphans: Collection[UUID]
+    stale: Collection[UUID] = ()
+    unlike: Collection[UUID] = ()
+    compared: int = 0
 
     @property
     def agrees(self) -> bool:
-        return not self.missing and not self.orphans
+        return not (self.missing or self.orphans or self.stale or self.unlike)
 
     def to_json(self) -> dict[str, int | bool]:
         return {"agrees": self.agrees, "expected": self.expected, "indexed": self.indexed,
-                "missing": len(self.missing), "orphans": len(self.orphans)}
+                "missing": len(self.missing), "orphans": len(self.orphans), "stale": len(self.stale),
+                "unlike": len(self.unlike), "compared": self.compared}
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
-    """What a rebuild came to; ``indexed`` is what the index holds afterwards."""
+class Filled:
+    """What filling came to: what should answer, what was written and taken out, and what is held now."""
 
     expected: int
     written: int
@@ -52,14 +62,20 @@ class Rebuilt:
                 "indexed": self.indexed}
 
 
-def verify(db: Database, index: Index) -> Comparison:
-    """Compare chunk by chunk. Chunks on their way in or out are neither missing nor orphans."""
+def verify(db: Database, embedder: Embedder, index: Index, sample: int | None = SAMPLE) -> Comparison:
+    """Compare chunk by chunk, and a ``sample`` of them, or all, vector by vector and word by word.
+
+    Chunks on their way in or out are neither missing nor orphans.
+    """
     with db.begin() as session:
         expected = set(session.scalars(select(Chunk.id).where(LIVE)))
     indexed = set(index.ids())
     missing, strange = expected - indexed, indexed - expected  # or changed while we looked: ask again
-    return Comparison(len(expected), len(indexed), among(db, missing, live=True),
-                      strange - among(db, strange, live=False))
+    both = sorted(expected & indexed)
+    looked_at = both if sample is None else random.sample(both, min(sample, len(both)))
+    return Comparison(
+        len(expected), len(indexed), among(db, missing, live=True), strange - among(db, strange, live=False),
+        stale(db, index, stale(db, index, both)), unlike(db, embedder, index, looked_at), len(looked_at))
 
 
 def among(db: Database, ids: Collection[UUID], live: bool) -> set[UUID]:
@@ -72,22 +88,28 @@ def among(db: Database, ids: Collection[UUID], live: bool) -> set[UUID]:
     return found
 
 
+def stale(db: Database, index: Index, ids: Collection[UUID]) -> set[UUID]:
+    """Those that answer, and of which the index holds another payload."""
+    return {chunk for part in parts(ids) for page in payloads(db, Chunk.id.in_(part) & LIVE)
+            for chunk in index.stale(page)}
+
+
+def unlike(db: Database, embedder: Embedder, index: Index, ids: Collection[UUID]) -> set[UUID]:
+    """Those that answer, and of which the index holds another vector, or other words."""
+    return {chunk for part in parts(ids) for page in entries(db, embedder.name, Chunk.id.in_(part) & LIVE)
+            for chunk in index.unlike(page)}
+
+
 def lacks(db: Database, index: Index) -> bool:
     """Whether the index holds less than what answers: nothing that we do leaves it so, but it was removed."""
     expected = answering(db)  # first: what begins to answer is in the index by then
     return index.count() < expected
 
 
-def agree(db: Database, index: Index) -> None:
+def agree(db: Database, embedder: Embedder, index: Index) -> None:
     """Make the index hold what answers, when it does not hold as many chunks: a new or an old folder."""
-    if index.count() == answering(db):
-        return
-    found = verify(db, index)
-    log.warning("the index lacks %d chunks and holds %d strange ones: both are put right",
-                len(found.missing), len(found.orphans))
-    for part in parts(found.missing):
-        write_chunks(db, index, Chunk.id.in_(part) & LIVE)
-    index.delete(list(found.orphans))
+    if index.count() != answering(db):
+        fill(db, embedder, index)
 
 
 def answering(db: Database) -> int:
@@ -96,12 +118,30 @@ def answering(db: Database) -> int:
         return session.scalars(select(func.count()).select_from(Chunk).where(LIVE)).one()
 
 
-def rebuild(db: Database, index: Index) -> Rebuilt:
-    """Write every chunk that answers, from PostgreSQL alone, and take out what nobody knows of."""
-    written = write_chunks(db, index, LIVE)
-    found = verify(db, index)
+def fill(db: Database, embedder: Embedder, index: Index) -> Filled:
+    """Make the index hold what answers and nothing else, from PostgreSQL alone; what is right stays.
+
+    It may be stopped anywhere: the next time goes on from there.
+    """
+    written = 0 if index.count() else write_chunks(db, embedder, index, LIVE)
+    found = verify(db, embedder, index, sample=0)
+    if not found.agrees:
+        log.warning("the index lacks %d chunks, holds %d strange ones and %d as they were: all is put right",
+                    len(found.missing), len(found.orphans), len(found.stale))
+    for part in parts(found.missing):
+        written += write_chunks(db, embedder, index, Chunk.id.in_(part) & LIVE)
+    for part in parts(found.stale):
+        for page in payloads(db, Chunk.id.in_(part) & LIVE):
+            index.describe(page)
     index.delete(list(found.orphans))
-    return Rebuilt(found.expected, written, len(found.orphans), index.count())
+    return Filled(found.expected, written, len(found.orphans), index.count())
+
+
+def describe(db: Database, index: Index, versions: Collection[UUID]) -> None:
+    """Write anew what filters need of these versions' chunks: they were judged anew, their text stays."""
+    for part in parts(versions):
+        for page in payloads(db, Chunk.version_id.in_(part) & LIVE):
+            index.describe(page)
 
 
 def parts(ids: Collection[UUID]) -> Iterator[list[UUID]]:

@@ -9,24 +9,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import cast
+from typing import TypeVar, cast
 from uuid import UUID
 
 import qdrant_edge as engine
 
-from tasks.errors import Permanent, StageError, Transient
+from tasks.errors import StageError, Transient
 from tasks.index.folder import Folder, identity, usable
-from tasks.index.shard import carry, config, create, load, nearest, point, translated
-from tasks.ports import Entry, Hit, Vectors
+from tasks.index.points import DENSE, WORDS, is_empty, require_size, same_payload, stale, unlike
+from tasks.index.shard import (
+    Named,
+    carry,
+    config,
+    create,
+    load,
+    point,
+    query,
+    translated,
+    vectors_of,
+    without_graph,
+)
+from tasks.index.words import question
+from tasks.ports import Entry, Filter, Hit, Payload, Vectors
 
 BATCH = 500  # points a write, in which the engine keeps Python's lock for some 20 ms
 PAGE = 5_000
 UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
 QUIET = 5.0  # seconds without a write before they get one: what is written meanwhile is written twice
+OF_OLD = "all-MiniLM-L6-v2"  # the folder of releases whose index knew no words
 CONFIG = "edge_config.json"  # without which the engine opens nothing
 OPTIMISER = Path(__file__).with_name("optimise.py")
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class EdgeIndex:
@@ -62,29 +77,42 @@ class EdgeIndex:
             raise
 
     def upsert(self, entries: Sequence[Entry]) -> None:
-        if any(entry.vector.shape != (self.dimensions,) for entry in entries):
-            raise Permanent(f"the index holds vectors of {self.dimensions} dimensions, and these are others")
-        for i in range(0, len(entries), BATCH):
-            part = entries[i : i + BATCH]
+        require_size((entry.vector for entry in entries), self.dimensions)
+        for part in parts(entries):
             self._write([entry.id for entry in part],
                         engine.UpdateOperation.upsert_points([point(entry) for entry in part]))
         if entries:
-            with self._writing, self._use("be written") as open_shard:
-                open_shard.flush()
+            self._flush()
             self._optimise_if_due()
 
-    def delete(self, ids: Sequence[UUID]) -> None:
-        for i in range(0, len(ids), BATCH):
-            part = list(ids[i : i + BATCH])
-            self._write(part, engine.UpdateOperation.delete_points(cast("list[engine.PointId]", part)))
+    def describe(self, payloads: Sequence[Payload]) -> None:
+        for stored, ids in same_payload(payloads):
+            there = engine.Filter(must=[engine.HasIdCondition(set(ids))])
+            self._write(ids, engine.UpdateOperation.overwrite_payload_by_filter(there, stored))
+        if payloads:
+            self._flush()
 
-    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
-        if limit < 1 or not scopes:
+    def delete(self, ids: Sequence[UUID]) -> None:
+        for part in parts(ids):
+            self._write(part, engine.UpdateOperation.delete_points(list(part)))
+
+    def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
+        require_size([vector.ravel()], self.dimensions)
+        return [Hit(chunk, similarity=score)
+                for chunk, score in self._ask(DENSE, vector.ravel().tolist(), limit, where, minimum)]
+
+    def containing(self, words: str, limit: int, where: Filter) -> list[Hit]:
+        asked = question(words)
+        return [Hit(chunk, words=score) for chunk, score in
+                (self._ask(WORDS, engine.SparseVector(*asked), limit, where) if asked.indices else ())]
+
+    def _ask(self, using: str, vector: Named, limit: int, where: Filter,
+             minimum: float | None = None) -> list[tuple[UUID, float]]:
+        if is_empty(limit, where):
             return []
         with self._use("be searched") as open_shard:
-            found = nearest(open_shard, vector.ravel().tolist(), limit, minimum, scopes)
-        return sorted((Hit(cast(UUID, hit.id), hit.score) for hit in found),
-                      key=lambda hit: (-hit.similarity, hit.id))
+            found = query(open_shard, using, vector, limit, minimum, where)
+        return sorted(((cast(UUID, hit.id), hit.score) for hit in found), key=lambda it: (-it[1], it[0]))
 
     def count(self) -> int:
         if not self._is_there():
@@ -101,6 +129,21 @@ class EdgeIndex:
             yield from (cast(UUID, record.id) for record in records)
             if offset is None:
                 return
+
+    def stale(self, payloads: Sequence[Payload]) -> set[UUID]:
+        records = self._records(payloads, with_vector=False)
+        return stale(payloads, {cast(UUID, record.id): record.payload for record in records})
+
+    def unlike(self, entries: Sequence[Entry]) -> set[UUID]:
+        records = self._records(entries, with_vector=True)
+        return unlike(entries, {cast(UUID, record.id): vectors_of(record) for record in records})
+
+    def _records(self, payloads: Sequence[Payload], with_vector: bool) -> Iterator[engine.Record]:
+        for part in parts(payloads):
+            if self._is_there():
+                with self._use("be read") as open_shard:
+                    yield from open_shard.retrieve([payload.id for payload in part], with_payload=True,
+                                                   with_vector=with_vector)
 
     def close(self) -> None:
         """Write everything down and let go of the folder. Closing twice is closing once."""
@@ -135,6 +178,10 @@ class EdgeIndex:
                 open_shard.update(operation)
             self._last_write = monotonic()
             self._touched.update(ids if self._optimiser else ())
+
+    def _flush(self) -> None:
+        with self._writing, self._use("be written") as open_shard:
+            open_shard.flush()
 
     def _is_there(self) -> bool:
         """Whether the open shard is what is in the folder, and this process holds that."""
@@ -183,8 +230,7 @@ class EdgeIndex:
 
     def _due(self) -> bool:
         with self._use("be measured") as open_shard:
-            info = open_shard.info()
-        return info.points_count - info.indexed_vectors_count >= self._unoptimised
+            return without_graph(open_shard) >= self._unoptimised
 
     def _optimise_if_due(self) -> None:
         with self._writing:
@@ -232,7 +278,7 @@ class EdgeIndex:
     def _switch(self, number: int) -> None:
         """Bring the optimised copy up to date and use it from now on."""
         optimised = load(self._folder.shard(number), self._config)
-        if not optimised.info().indexed_vectors_count:
+        if without_graph(optimised) >= optimised.info().points_count:
             raise Transient("its optimiser did nothing")
         while len(self._touched) > BATCH:
             with self._writing, self._use("be read") as open_shard:
@@ -246,3 +292,22 @@ class EdgeIndex:
             self._identity = identity(self._folder.shard(number))
             open_shard.close()
 
+
+def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The items, as many at a time as the engine is given."""
+    return (items[i : i + BATCH] for i in range(0, len(items), BATCH))
+
+
+class EdgeCollections:
+    """Implements ports.Collections: each is a folder in this one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        shutil.rmtree(folder / OF_OLD, ignore_errors=True)
+
+    def open(self, name: str, dimensions: int) -> EdgeIndex:
+        return EdgeIndex(self._folder / name, dimensions)
+
+    def remove(self, name: str) -> None:
+        with usable(self._folder / name):
+            shutil.rmtree(self._folder / name, ignore_errors=True)

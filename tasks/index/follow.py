@@ -12,16 +12,17 @@ from models import lease
 from models.session import Database
 from models.states import ChunkState
 from models.tables import Chunk
-from tasks.index.check import Comparison, Rebuilt, agree, lacks, rebuild, verify
+from tasks.index.check import Comparison, Filled, agree, describe, fill, lacks, verify
 from tasks.index.claim import claim, held, holding, holds, release, take_over, waiting
+from tasks.index.fill import write_chunks
 from tasks.index.limits import Hold, current_hold, used
 from tasks.index.prepare import Indexed, prepare
 from tasks.index.rows import Cut
-from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw, write_chunks
+from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw
 from tasks.ports import Embedder, Index
 
-__all__ = ["Comparison", "Hold", "Indexed", "Rebuilt", "current_hold", "held", "holds", "index_versions",
-           "rebuild", "release", "repair", "used", "verify", "waiting"]
+__all__ = ["Comparison", "Filled", "Hold", "Indexed", "current_hold", "describe", "fill", "held", "holds",
+           "index_versions", "release", "repair", "used", "verify", "waiting"]
 
 BATCH_VERSIONS = 16
 BATCH_CHARACTERS = 400_000  # some 500 chunks; one version may be longer, and is a batch of its own
@@ -38,37 +39,39 @@ def index_versions(
     """
     holder = lease.new_holder(worker)
     with holding(db, holder):
-        settle(db, index, holder, now)
+        settle(db, embedder, index, holder, now)
         if lacks(db, index):
-            agree(db, index)
+            agree(db, embedder, index)
         claimed = claim(db, holder, limit, per_hour, per_day, now)
         return [done for batch in batches(claimed)
                 for done in index_batch(db, embedder, index, cut, holder, batch, now)]
 
 
-def repair(db: Database, index: Index, now: datetime | None = None) -> None:
+def repair(db: Database, embedder: Embedder, index: Index, now: datetime | None = None) -> None:
     """Finish what a crash left, and fill an index that lost something: to be called when a process starts."""
     holder = lease.new_holder("repair")
     with holding(db, holder):
-        settle(db, index, holder, now or datetime.now(UTC))
-    agree(db, index)
+        settle(db, embedder, index, holder, now or datetime.now(UTC))
+    agree(db, embedder, index)
 
 
-def settle(db: Database, index: Index, holder: str, now: datetime) -> None:
+def settle(db: Database, embedder: Embedder, index: Index, holder: str, now: datetime) -> None:
     """Finish what a crash or a removal left between PostgreSQL and the index, and nobody works on."""
-    finish(db, index, holder, take_over(db, holder), now)
+    finish(db, embedder, index, holder, take_over(db, holder), now)
 
 
-def finish(db: Database, index: Index, holder: str, versions: Sequence[UUID], now: datetime) -> None:
+def finish(db: Database, embedder: Embedder, index: Index, holder: str, versions: Sequence[UUID],
+           now: datetime) -> None:
     """Bring versions whose chunks are stored as pending to answer, and take out what they replace.
 
     Those that the holder has no longer, since it was paused for too long, are another's.
     """
     if versions:
-        write_chunks(db, index, Chunk.version_id.in_(versions) & (Chunk.state == ChunkState.PENDING))
+        write_chunks(db, embedder, index,
+                     Chunk.version_id.in_(versions) & (Chunk.state == ChunkState.PENDING))
         lost = set(versions) - set(switch(db, holder, versions, now))
         withdraw(db, index, lost)
-    retire(db, index)
+    retire(db, embedder, index)
 
 
 def batches(claimed: Iterable[tuple[UUID, int]]) -> Iterator[list[UUID]]:
@@ -91,5 +94,5 @@ def index_batch(db: Database, embedder: Embedder, index: Index, cut: Cut, holder
     prepared = prepare(db, embedder, cut, versions)
     put_aside(db, holder, prepared.odd)
     insert_pending(db, holder, prepared.chunks)
-    finish(db, index, holder, [version.version_id for version in prepared.versions], now)
+    finish(db, embedder, index, holder, [version.version_id for version in prepared.versions], now)
     return prepared.versions

@@ -66,6 +66,7 @@ def chunk(version: Row[Any], piece: Piece, key: str, vector: bytes, embedder: st
         "scopes": version.scopes,
         "position": piece.position,
         "text": piece.text,
+        "context": piece.embedded.removesuffix(piece.text),
         "headings": list(piece.headings),
         "start": piece.start,
         "end": piece.end,

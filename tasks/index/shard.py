@@ -3,14 +3,25 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import qdrant_edge as engine
 
 from tasks.errors import StageError, Transient
-from tasks.ports import Entry
+from tasks.index.points import DENSE, PUBLISHED, SCOPES, WORDS, payload_of, period, wanted
+from tasks.index.words import Sparse, passage
+from tasks.ports import Entry, Filter
 
-VECTOR = "dense"
+Named = list[float] | engine.SparseVector
+
+COLD = engine.Memory.Cold  # read from the disk's cache when a question needs it
+KEYWORD = engine.KeywordIndexParams(memory=COLD, enable_hnsw=False)
+FIELDS: dict[str, engine.KeywordIndexParams | engine.UuidIndexParams | engine.DatetimeIndexParams] = {
+    SCOPES: KEYWORD, "content_type": KEYWORD, "language": KEYWORD,
+    "source_id": engine.UuidIndexParams(memory=COLD),
+    PUBLISHED: engine.DatetimeIndexParams(memory=COLD, enable_hnsw=False),
+}
 
 
 @contextmanager
@@ -27,10 +38,13 @@ def translated(doing: str) -> Iterator[None]:
 
 
 def config(dimensions: int, unoptimised: int) -> engine.EdgeConfig:
-    """Cosine vectors; the optimiser builds a search graph for half as many points as may be without one."""
-    params = engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)
+    """Cosine vectors and BM25 words; the optimiser builds a search graph for half as many points as may be
+    without one.
+    """
+    dense = engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)
+    words = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf, memory=COLD)
     kilobytes = max(1, unoptimised * dimensions * 4 // 1024 // 2)
-    return engine.EdgeConfig(vectors={VECTOR: params}, wal_enabled=True,
+    return engine.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={WORDS: words}, wal_enabled=True,
                              optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes))
 
 
@@ -38,37 +52,59 @@ def create(path: Path, config: engine.EdgeConfig) -> engine.EdgeShard:
     """An empty shard at ``path``, where there must not be one."""
     with translated("be made"):
         shard = engine.EdgeShard.create(str(path), config)
-        shard.update(engine.UpdateOperation.create_field_index("scopes", engine.PayloadSchemaType.Keyword))
+        for field, params in FIELDS.items():
+            shard.update(engine.UpdateOperation.create_field_index(field, params))
     return shard
 
 
 def load(path: Path, config: engine.EdgeConfig) -> engine.EdgeShard:
-    """The shard at ``path``. Raises Transient when it cannot be read or holds vectors of another size."""
+    """The shard at ``path``. Raises Transient when it cannot be read or holds other vectors."""
     with translated("be opened"):
         shard = engine.EdgeShard.load(str(path), config)
-        if shard.info().points_count and not nearest(shard, [1.0] * config.vectors[VECTOR].size, 1):
+        if shard.info().points_count and not query(shard, DENSE, [1.0] * config.vectors[DENSE].size, 1):
             shard.close()
             raise Transient("the index could not be opened: its vectors are gone")
     return shard
 
 
 def point(entry: Entry) -> engine.Point:
-    payload = {
-        "document_id": str(entry.document_id),
-        "version_id": str(entry.version_id),
-        "source_id": str(entry.source_id),
-        "scopes": list(entry.scopes),
-    }
-    return engine.Point(entry.id, {VECTOR: entry.vector.tolist()}, payload)
+    vectors: dict[str, Named] = {DENSE: entry.vector.tolist()}
+    words = passage(entry.text)
+    if words.indices:
+        vectors[WORDS] = engine.SparseVector(*words)
+    return engine.Point(entry.id, {**vectors}, payload_of(entry))
 
 
-def nearest(shard: engine.EdgeShard, vector: list[float], limit: int, minimum: float | None = None,
-            scopes: Sequence[str] | None = None) -> list[engine.ScoredPoint]:
-    """The nearest points, among those without a scope that is not in ``scopes``."""
-    foreign = engine.FieldCondition("scopes", match=engine.MatchExcept(list(scopes or ())))
+def query(shard: engine.EdgeShard, using: str, vector: Named, limit: int,
+          minimum: float | None = None, where: Filter | None = None) -> list[engine.ScoredPoint]:
+    """The points nearest to the vector of this name, or that say most of its words."""
     return shard.query(engine.QueryRequest(
-        limit=limit, query=engine.Query.Nearest(vector, using=VECTOR), score_threshold=minimum,
-        filter=None if scopes is None else engine.Filter(must_not=[foreign])))
+        limit=limit, query=engine.Query.Nearest(vector, using=using), score_threshold=minimum,
+        filter=where and matching(where)))
+
+
+def matching(where: Filter) -> engine.Filter:
+    """No scope that is not the reader's, and what else is wanted."""
+    foreign = engine.FieldCondition(SCOPES, match=engine.MatchExcept(list(where.scopes)))
+    must = [engine.FieldCondition(name, match=engine.MatchAny(values)) for name, values in wanted(where)]
+    if bounds := period(where):
+        must.append(engine.FieldCondition(PUBLISHED, range=engine.RangeDateTime(**bounds)))
+    return engine.Filter(must=[*must], must_not=[foreign])
+
+
+def vectors_of(record: engine.Record) -> tuple[Sequence[float], Sparse]:
+    """What is held of a point: its vector, and its words."""
+    vectors = cast("dict[str, Any]", record.vector)  # by their names, as they were written
+    words = vectors.get(WORDS)
+    return vectors.get(DENSE, ()), Sparse(words.indices, words.values) if words else Sparse([], [])
+
+
+def without_graph(shard: engine.EdgeShard) -> int:
+    """How many points a question must look at one by one."""
+    info = shard.info()
+    said = shard.count(engine.CountRequest(
+        exact=True, filter=engine.Filter(must=[engine.HasVectorCondition(WORDS)])))
+    return info.points_count + said - info.indexed_vectors_count  # words are always indexed
 
 
 def carry(ids: Sequence[UUID], source: engine.EdgeShard, target: engine.EdgeShard) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Update, case, select, update
+from sqlalchemy import Update, case, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import aliased
 
@@ -18,11 +18,11 @@ from models.session import Database
 from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion
 from tasks.index.claim import UNWANTED, still_held
-from tasks.index.vectors import unpack
-from tasks.ports import Entry, Index
+from tasks.index.fill import write_chunks
+from tasks.ports import Embedder, Index
 
 ANSWERING = (ChunkState.PENDING, ChunkState.LIVE)  # or about to
-PAGE = 10_000  # rows in memory at once: some 40 MB
+PAGE = 10_000  # ids in memory at once
 
 
 def insert_pending(db: Database, holder: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -51,28 +51,6 @@ def put_aside(db: Database, holder: str, odd: Mapping[UUID, str]) -> None:
                 .values(state=DocumentState.FAILED, reason=reason),
                 execution_options={"synchronize_session": False})
             session.execute(update(DocumentVersion).where(*mine).values(failure=reason, **lease.GIVEN_BACK))
-
-
-def write_chunks(db: Database, index: Index, wanted: ColumnElement[bool]) -> int:
-    """Put the stored vectors of these chunks into the index, and say how many."""
-    written = 0
-    last = UUID(int=0)
-    while True:
-        with db.begin() as session:
-            rows = session.execute(
-                select(Chunk.id, Chunk.vector, Chunk.document_id, Chunk.version_id, Chunk.source_id,
-                       Chunk.scopes)
-                .where(wanted, Chunk.id > last).order_by(Chunk.id).limit(PAGE)
-            ).all()
-        vectors = unpack(row.vector for row in rows)
-        index.upsert([
-            Entry(row.id, vector, row.document_id, row.version_id, row.source_id, row.scopes)
-            for row, vector in zip(rows, vectors, strict=True)
-        ])
-        written += len(rows)
-        if len(rows) < PAGE:
-            return written
-        last = rows[-1].id
 
 
 def switch(db: Database, holder: str, versions: Sequence[UUID], now: datetime) -> Collection[UUID]:
@@ -126,7 +104,7 @@ def switched(versions: Collection[UUID], documents: Collection[UUID], now: datet
     ]
 
 
-def retire(db: Database, index: Index) -> None:
+def retire(db: Database, embedder: Embedder, index: Index) -> None:
     """Take out of the index what answers no more."""
     leaving = select(Chunk.id).where(Chunk.state == ChunkState.RETIRING).limit(PAGE)
     while True:
@@ -139,7 +117,7 @@ def retire(db: Database, index: Index) -> None:
                     update(Chunk).where(Chunk.id.in_(ids), Chunk.state == ChunkState.RETIRING)
                     .values(state=ChunkState.RETIRED).returning(Chunk.id)).all()
             if revived := set(ids) - set(retired):  # by another run, which wrote them before they went out
-                write_chunks(db, index, Chunk.id.in_(revived) & Chunk.state.in_(ANSWERING))
+                write_chunks(db, embedder, index, Chunk.id.in_(revived) & Chunk.state.in_(ANSWERING))
         if len(ids) < PAGE:
             return
 

@@ -1,5 +1,7 @@
 """Versions into the index, and the index made again: one run at a time, on whatever machine."""
 
+import asyncio
+
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
@@ -8,6 +10,8 @@ from tasks.chunk import cut
 from tasks.index import follow
 from tasks.steps.retries import RETRIED
 from tasks.steps.running import in_thread, now, show, told, turn
+
+GRACE_SECONDS = 5  # for questions that began with the collection that is left
 
 
 @task(task_run_name="index versions", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
@@ -26,9 +30,19 @@ async def index_versions(limit: int) -> int:
 
 @task(task_run_name="rebuild the index", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
 async def rebuild_index() -> int:
-    """Write every chunk that answers into the index, from PostgreSQL alone; how many."""
+    """Fill a new collection from PostgreSQL alone and let it answer; how many chunks it holds.
+
+    The one before answers, and is written to, meanwhile: what it takes in is caught up with at the end.
+    A rebuild that was killed goes on where it was.
+    """
     one = wiring.library()
-    async with told("index"), turn(one.db, "index"):
-        done = await in_thread(follow.rebuild, one.db, one.index)
+    async with told("index"), turn(one.db, "rebuild"):
+        with one.successor() as new:
+            await in_thread(follow.fill, one.db, new.embedder, new.index)
+            async with turn(one.db, "index"):
+                done = await in_thread(follow.fill, one.db, new.embedder, new.index)
+                await in_thread(one.adopt, new)
+        await asyncio.sleep(GRACE_SECONDS)
+        await in_thread(one.let_go)
     await show("rebuilt", [done.to_json()])
-    return done.written
+    return done.indexed

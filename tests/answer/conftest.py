@@ -17,7 +17,7 @@ from tasks.answer.cite import Citation, cite
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
-from tasks.ports import Entry, Hit, Vectors
+from tasks.ports import Entry, Filter, Hit, Vectors
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 
@@ -59,10 +59,10 @@ class BruteIndex:
         for chunk_id in ids:
             self.entries.pop(chunk_id, None)
 
-    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
-        hits = [Hit(entry.id, float(entry.vector @ vector)) for entry in self.entries.values()]
-        near = [hit for hit in hits if hit.similarity >= minimum]
-        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+    def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
+        near = {entry.id: float(entry.vector @ vector) for entry in self.entries.values()}
+        best = sorted((it for it in near if near[it] >= minimum), key=lambda it: -near[it])
+        return [Hit(it, similarity=near[it]) for it in best[:limit]]
 
     def count(self) -> int:
         return len(self.entries)
@@ -118,7 +118,8 @@ class Library:
             session.query(Document).filter_by(id=document.id).update({"version_id": version.id})
         vectors = self.embedder.embed(paragraphs)
         self.index.upsert([
-            Entry(chunk.id, vector, document.id, version.id, document.source_id, document.scopes)
+            Entry(id=chunk.id, vector=vector, document_id=document.id, version_id=version.id,
+                  source_id=document.source_id, scopes=document.scopes)
             for chunk, vector in zip(chunks, vectors, strict=True)
         ])
         return version

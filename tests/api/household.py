@@ -72,7 +72,7 @@ class Threads:
             return
         it, now = self.library, datetime.now(UTC)
         if flow == "rebuild":
-            follow.rebuild(it.db, it.index)
+            follow.fill(it.db, it.embedder, it.index)
             return
         if flow == "poll":
             reader = partial(read_document, it.db, it.fetcher, it.parser, it.worker)

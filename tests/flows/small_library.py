@@ -3,9 +3,10 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -18,7 +19,7 @@ from models.tables import Source
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+from tasks.ports import Entry, Fetched, Filter, Hit, Payload, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -101,10 +102,26 @@ class Vault:
         for it in ids:
             self.entries.pop(it, None)
 
-    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
-        hits = [Hit(it.id, float(np.dot(it.vector, vector.ravel()))) for it in self.entries.values()]
-        near = (hit for hit in hits if hit.similarity >= minimum)
-        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+    def describe(self, payloads: Sequence[Payload]) -> None:
+        """It knows no filters."""
+
+    def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
+        near = {it.id: float(np.dot(it.vector, vector.ravel())) for it in self.entries.values()}
+        best = sorted((it for it in near if near[it] >= minimum), key=lambda it: -near[it])
+        return [Hit(it, similarity=near[it]) for it in best[:limit]]
+
+    def containing(self, words: str, limit: int, where: Filter) -> list[Hit]:
+        asked = set(words.lower().split())
+        said = {it.id: len(asked & set(it.text.lower().split())) for it in self.entries.values()}
+        best = sorted((it for it in said if said[it]), key=lambda it: -said[it])
+        return [Hit(it, words=float(said[it])) for it in best[:limit]]
+
+    def stale(self, payloads: Sequence[Payload]) -> set[UUID]:
+        return {it.id for it in payloads if it.id not in self.entries}
+
+    def unlike(self, entries: Sequence[Entry]) -> set[UUID]:
+        return {it.id for it in entries if it.id not in self.entries
+                or not np.allclose(it.vector, self.entries[it.id].vector)}
 
     def count(self) -> int:
         return len(self.entries)
@@ -114,6 +131,13 @@ class Vault:
 
     def close(self) -> None:
         self.entries.clear()
+
+
+class Successor(NamedTuple):
+    """What is to answer next."""
+
+    embedder: Hashes
+    index: Vault
 
 
 class SmallLibrary:
@@ -127,6 +151,17 @@ class SmallLibrary:
         self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
+        self.next = Vault()  # what a rebuild fills
+
+    @contextmanager
+    def successor(self) -> Iterator["Successor"]:
+        yield Successor(self.embedder, self.next)
+
+    def adopt(self, new: "Successor") -> None:
+        self.index, self.next = new.index, Vault()
+
+    def let_go(self) -> None:
+        """What was left is nowhere but in memory."""
 
     def add_source(self) -> UUID:
         with self.db.begin() as session:

@@ -2,15 +2,18 @@
 
 import hashlib
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
+from qdrant_client import QdrantClient
 from sqlalchemy import event, select, update
 
 from models.blocks import Block, BlockKind, digest, text_of
@@ -20,7 +23,8 @@ from models.tables import Chunk, Document, DocumentVersion, Source
 from tasks.chunk import cut
 from tasks.index import follow
 from tasks.index.edge import EdgeIndex
-from tasks.ports import Embedder, Entry, Index, Vectors
+from tasks.index.server import ServerCollections, ServerIndex
+from tasks.ports import Embedder, Entry, Filter, Index, Vectors
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DIMENSIONS = 32
@@ -153,7 +157,7 @@ class Records:
 
     def answers(self, index: Index, question: str) -> list[str]:
         """The texts that a reader of the library finds: hits that the records say may answer."""
-        hits = index.search(self.embedder.embed_query(question), 50, ["library"], -1)
+        hits = index.nearest(self.embedder.embed_query(question), 50, Filter(["library"]), -1)
         with self.db.begin() as session:
             live = {chunk.id: chunk.text for chunk in session.scalars(
                 select(Chunk).where(Chunk.id.in_([hit.id for hit in hits]), Chunk.state == ChunkState.LIVE))}
@@ -184,7 +188,28 @@ def edge(tmp_path: Path) -> Iterator[EdgeIndex]:
     index.close()
 
 
-@pytest.fixture(params=["edge"])
+class OneAtATime:
+    """The client's stand-in for a server: unlike one, it must not be asked by two threads at once."""
+
+    def __init__(self) -> None:
+        self._client, self._lock = QdrantClient(":memory:"), Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            with self._lock:
+                return getattr(self._client, name)(*arguments, **named)
+
+        return call
+
+
+@pytest.fixture
+def server() -> ServerIndex:
+    """The adapter of a Qdrant server."""
+    with warnings.catch_warnings(action="ignore"):  # the stand-in has no payload indexes
+        return ServerCollections(cast(QdrantClient, OneAtATime())).open("hashing", DIMENSIONS)
+
+
+@pytest.fixture(params=["edge", "server"])
 def index(request: pytest.FixtureRequest) -> Index:
     """Each adapter, by the name of its fixture: an empty index of 32 dimensions."""
     adapter: Index = request.getfixturevalue(request.param)
@@ -196,7 +221,8 @@ def entries() -> Callable[..., list[Entry]]:
     """Makes entries of these texts, with scopes; ids depend on the texts alone."""
     def make(texts: Sequence[str], scopes: Sequence[str] = ("library",)) -> list[Entry]:
         vectors = Hashing().embed(texts)
-        return [Entry(UUID(digest(text)[:32]), vector, UUID(int=1), UUID(int=2), UUID(int=3), scopes)
+        return [Entry(id=UUID(digest(text)[:32]), document_id=UUID(int=1), version_id=UUID(int=2),
+                      source_id=UUID(int=3), scopes=scopes, vector=vector, text=text)
                 for text, vector in zip(texts, vectors, strict=True)]
 
     return make

@@ -111,7 +111,7 @@ def test_repair_alone_finishes_what_was_begun(records: Any, edge: Any) -> None:
     (version,) = records.versions(document)
     with pytest.raises(CrashError):
         records.run(Crashing(edge, "upsert", "after"))
-    follow.repair(records.db, edge)
+    follow.repair(records.db, records.embedder, edge)
     assert_settled(records, edge, document, version.id)
 
 
@@ -151,7 +151,7 @@ def test_an_embedder_that_fails_leaves_everything_as_it_was(records: Any, edge: 
         records.run(edge)
     assert sorted(records.answers(edge, "pier tide high open closed is")) == OLD_ANSWERS
     assert records.chunks(ChunkState.PENDING) == []
-    assert follow.verify(records.db, edge).agrees
+    assert follow.verify(records.db, records.embedder, edge).agrees
 
 
 def assert_settled(records: Any, edge: Any, document: UUID, version: UUID) -> None:
@@ -160,6 +160,6 @@ def assert_settled(records: Any, edge: Any, document: UUID, version: UUID) -> No
     assert {chunk.version_id for chunk in live} == {version}
     assert len({chunk.position for chunk in live}) == len(live) == edge.count() == 2
     assert {chunk.state for chunk in records.chunks()} <= {ChunkState.LIVE, ChunkState.RETIRED}
-    assert follow.verify(records.db, edge).agrees
+    assert follow.verify(records.db, records.embedder, edge).agrees
     assert records.row(document).version_id == version
     assert follow.waiting(records.db) == 0

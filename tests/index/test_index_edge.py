@@ -11,8 +11,9 @@ import pytest
 
 from tasks.errors import Transient
 from tasks.index.edge import EdgeIndex
-from tasks.ports import Entry
+from tasks.ports import Entry, Filter
 
+LIBRARY = Filter(["library"])
 Make = Callable[..., list[Entry]]
 WRITER = """
 import sys
@@ -20,14 +21,15 @@ from pathlib import Path
 from uuid import UUID
 import numpy as np
 from tasks.index.edge import EdgeIndex
-from tasks.ports import Entry
+from tasks.ports import Entry, Filter
 
 index = EdgeIndex(Path(sys.argv[1]), 32)
 vector = np.ones(32, np.float32)
 number = 0
 while True:
     ids = [UUID(int=number + i) for i in range(20)]
-    index.upsert([Entry(id_, vector, id_, id_, id_, ["library"]) for id_ in ids])
+    index.upsert([Entry(id=id_, document_id=id_, version_id=id_, source_id=id_, scopes=["library"],
+                        vector=vector, text="bread") for id_ in ids])
     index.delete(ids[:1])
     number += 20
     print(number, flush=True)
@@ -102,7 +104,7 @@ def test_a_damaged_index_is_moved_aside_and_begun_anew(
     anew = open_index(tmp_path)
     assert (anew.fresh, anew.count()) == (True, 0)
     anew.upsert(entries(["one"]))
-    assert len(anew.search(entries(["one"])[0].vector, 9, ["library"], 0.9)) == 1
+    assert len(anew.nearest(entries(["one"])[0].vector, 9, LIBRARY, 0.9)) == 1
     anew.close()
     assert (tmp_path / "unreadable").exists()
 
@@ -115,7 +117,7 @@ def test_many_points_are_optimised_while_the_index_is_used(tmp_path: Path, entri
     while not (tmp_path / "current").exists():
         index.upsert(made[late : late + 5])
         index.delete([made[late].id])
-        assert index.search(made[0].vector, 1, ["library"], 0.999)
+        assert index.nearest(made[0].vector, 1, LIBRARY, 0.999)
         late = min(late + 5, 1_490)
         time.sleep(0.01)
     gone = {made[i].id for i in range(1_000, late, 5)}
@@ -126,7 +128,7 @@ def test_many_points_are_optimised_while_the_index_is_used(tmp_path: Path, entri
     number = (tmp_path / "current").read_text()
     assert [path.name for path in tmp_path.glob("shard-*")] == [f"shard-{number}"]
     assert (again.fresh, again.count()) == (False, late - len(gone))
-    assert all(again.search(entry.vector, 1, ["library"], 0.999)[0].id == entry.id for entry in made[:200:20])
+    assert all(again.nearest(entry.vector, 1, LIBRARY, 0.999)[0].id == entry.id for entry in made[:200:20])
     again.close()
 
 

@@ -10,8 +10,9 @@ import pytest
 from tasks.errors import Transient
 from tasks.index import follow
 from tasks.index.edge import EdgeIndex
-from tasks.ports import Entry
+from tasks.ports import Entry, Filter
 
+LIBRARY = Filter(["library"])
 Make = Callable[..., list[Entry]]
 TEXTS = ["the pier is closed", "the pier is open", "bread and yeast"]
 REMOVALS = ["index", "index/shard-1", "index/shard-1/edge_config.json", "index/lock"]
@@ -40,7 +41,7 @@ def test_questions_are_answered_although_the_folder_is_gone(
 ) -> None:
     remove(tmp_path / removed)
     filled.count()
-    assert len(filled.search(entries(TEXTS)[0].vector, 9, ["library"], -1)) == 3
+    assert len(filled.nearest(entries(TEXTS)[0].vector, 9, LIBRARY, -1)) == 3
 
 
 @pytest.mark.parametrize("removed", REMOVALS)
@@ -103,7 +104,7 @@ def test_a_file_that_comes_into_the_place_of_the_open_folder_is_told_and_outlive
     for _ in range(2):
         with pytest.raises(Transient, match="is not a folder: move it away"):
             filled.upsert(entries(["late"]))
-        assert len(filled.search(entries(TEXTS)[0].vector, 9, ["library"], -1)) == 3
+        assert len(filled.nearest(entries(TEXTS)[0].vector, 9, LIBRARY, -1)) == 3
     (tmp_path / "index").unlink()
     filled.upsert(entries(["late"]))
     assert filled.count() == 1
@@ -148,7 +149,7 @@ class TestFilledAgain:
         records.embedder.embedded.clear()
         shutil.rmtree(tmp_path / "index")
         yield records
-        assert follow.verify(records.db, edge).agrees
+        assert follow.verify(records.db, records.embedder, edge).agrees
 
     def test_by_the_next_run_although_nothing_waits(self, library: Any, edge: EdgeIndex) -> None:
         assert library.run(edge) == []
@@ -160,8 +161,8 @@ class TestFilledAgain:
         assert (edge.count(), len(library.embedder.embedded)) == (6, 1)
 
     def test_by_a_rebuild_after_a_check_that_says_so(self, library: Any, edge: EdgeIndex) -> None:
-        assert len(follow.verify(library.db, edge).missing) == 5
-        assert follow.rebuild(library.db, edge).to_json() == {
+        assert len(follow.verify(library.db, library.embedder, edge).missing) == 5
+        assert follow.fill(library.db, library.embedder, edge).to_json() == {
             "expected": 5, "written": 5, "removed": 0, "indexed": 5}
 
     def test_by_the_run_after_the_one_in_which_it_went(

@@ -51,7 +51,7 @@ def assert_put_aside(three: Any, edge: Any, reason: str) -> None:
     assert (first.state, third.state) == (DocumentState.INDEXED, DocumentState.INDEXED)
     assert (odd.state, odd.reason, odd.version_id) == (DocumentState.FAILED, reason, None)
     assert (follow.waiting(three.db), run(three, edge)) == (0, [])
-    assert follow.verify(three.db, edge).agrees
+    assert follow.verify(three.db, three.embedder, edge).agrees
 
 
 def test_one_that_cannot_be_cut_is_put_aside(three: Any, edge: Any) -> None:
