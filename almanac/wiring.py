@@ -13,10 +13,11 @@ from almanac.settings import Settings, settings
 from models.session import Database
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
-from tasks.ports import Embedder, Fetcher, Index, Parser, Renderer
+from tasks.ports import Embedder, Fetcher, Index, Model, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
+from tasks.web.model_server import ModelServer
 from tasks.web.policy import Policy
 
 PARSERS = {
@@ -106,6 +107,17 @@ class Library:
         from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
 
         return MiniLM()
+
+    @Once
+    def model(self) -> Model | None:
+        """The model that writes, if the owner has named one."""
+        wanted = self.settings
+        if wanted.llm_url is None or wanted.llm_model is None:
+            return None
+        model = ModelServer(wanted.llm_url, wanted.llm_model, wanted.llm_key and wanted.llm_key.get_secret_value(),
+                            wanted.llm_seconds)
+        self._closing.callback(model.close)
+        return model
 
     @Once
     def index(self) -> Index:

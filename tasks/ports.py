@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -120,6 +120,20 @@ Reader = Callable[[UUID, datetime], Awaitable[Read | None]]
 """Reads a document now, due or not; None for one that is removed."""
 
 
+class Model(Protocol):
+    """A language model that writes. Usable from any thread."""
+
+    name: str
+
+    def write(self, instructions: str, material: str, as_json: bool = False) -> str:
+        """What it answers to the material, never empty; ``as_json`` asks it for one JSON object.
+
+        Raises Transient (away, too slow, busy), NeedsCredential (its key is wrong), Permanent (it does not do
+        what is asked). What it writes is not to be believed.
+        """
+        ...
+
+
 class Embedder(Protocol):
     """Text to vectors. Thread-safe."""
 
@@ -140,35 +154,71 @@ class Embedder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A chunk as the index holds it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What filters need to know of a chunk."""
 
     id: UUID
-    vector: Vectors  # shape (dimensions,)
     document_id: UUID
     version_id: UUID
     source_id: UUID
     scopes: Sequence[str]
+    published_at: datetime | None = None
+    content_type: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry(Payload):
+    """A chunk as it is written to the index."""
+
+    vector: Vectors  # shape (dimensions,)
+    text: str = ""  # whose words are indexed: title, headings and the chunk itself
+
+
+class Filter(NamedTuple):
+    """Which chunks are asked for: by what the reader may see, and by what they want to; none: any."""
+
+    scopes: Sequence[str]  # the reader's: every scope of a chunk is among them
+    sources: Sequence[UUID] | None = None
+    since: datetime | None = None  # published then or later; what has no date is left out
+    until: datetime | None = None  # published before then
+    content_types: Sequence[str] | None = None
+    languages: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that the index offers, with its raw cosine similarity."""
+    """A chunk that the index offers: alike by ``similarity``, its cosine, or by ``words``, its BM25 score."""
 
     id: UUID
-    similarity: float
+    similarity: float | None = None
+    words: float | None = None
 
 
 class Index(Protocol):
-    """Vectors by likeness; everything in it can be rebuilt. Thread-safe; writes are idempotent by id."""
+    """A collection of vectors and words; everything in it can be made again.
 
-    def upsert(self, entries: Sequence[Entry]) -> None: ...
+    Thread-safe; writes may be repeated. Raises Transient when it is away, full or broken, and Permanent for
+    vectors of another size.
+    """
+
+    def upsert(self, entries: Sequence[Entry]) -> None:
+        """Write these; they last, and are found, when this returns."""
+        ...
+
+    def describe(self, payloads: Sequence[Payload]) -> None:
+        """Write what filters need of chunks that are there; of others, nothing."""
+        ...
 
     def delete(self, ids: Sequence[UUID]) -> None: ...
 
-    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
-        """The nearest chunks whose every scope is in ``scopes``, best first, cosine at least ``minimum``."""
+    def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
+        """The nearest chunks, best first, cosine at least ``minimum``."""
+        ...
+
+    def containing(self, words: str, limit: int, where: Filter) -> list[Hit]:
+        """The chunks that say most of these words, best first by BM25; none for words that say nothing."""
         ...
 
     def count(self) -> int: ...
@@ -177,4 +227,28 @@ class Index(Protocol):
         """Every chunk id it holds, in no order."""
         ...
 
+    def stale(self, payloads: Sequence[Payload]) -> set[UUID]:
+        """Those of which it holds another payload, or none."""
+        ...
+
+    def unlike(self, entries: Sequence[Entry]) -> set[UUID]:
+        """Those of which it holds another vector or other words, or none."""
+        ...
+
     def close(self) -> None: ...
+
+
+class Collections(Protocol):
+    """Where collections are kept, each under a name. Thread-safe."""
+
+    def open(self, name: str, dimensions: int) -> Index:
+        """The collection of this name, made where there is none. Raises Transient when it cannot be had."""
+        ...
+
+    def names(self) -> list[str]:
+        """Those of ours that are there."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Let go of one that is closed, if it is there."""
+        ...

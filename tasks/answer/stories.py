@@ -1,0 +1,56 @@
+"""Stories: excerpts of different sources that tell of one event, told apart by meaning, names and time."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import combinations
+
+import numpy as np
+
+from tasks.answer.about import normal, words
+from tasks.answer.candidates import Candidate
+from tasks.answer.freshness import HALF_LIVES
+from tasks.answer.rank import dated, kind_of
+
+WITHIN = timedelta(days=10)  # the excerpts of one event are dated
+ALIKE = 0.60  # cosine, with a name in common
+VERY_ALIKE = 0.75  # cosine, where one of them names nobody
+NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*", re.MULTILINE)
+
+
+def label(excerpts: Sequence[Candidate]) -> list[str | None]:
+    """S1, S2, … for the excerpts of each story that two sources or more tell; none for the others."""
+    events = [place for place, excerpt in enumerate(excerpts) if is_dated(excerpt)]
+    group = list(range(len(excerpts)))
+    names = {place: named(excerpts[place]) for place in events}
+    for one, other in combinations(events, 2):
+        if group[one] != group[other] and is_one_event(excerpts[one], excerpts[other], names[one], names[other]):
+            group = [group[one] if each == group[other] else each for each in group]
+    labels: dict[int, str] = {}
+    for of in group:
+        sources = {excerpt.source_id for excerpt, its in zip(excerpts, group, strict=True) if its == of}
+        if of not in labels and len(sources) > 1:
+            labels[of] = f"S{len(labels) + 1}"
+    return [labels.get(of) for of in group]
+
+
+def is_dated(excerpt: Candidate) -> bool:
+    """Whether it can tell of an event: what does not age tells what always holds."""
+    ages = kind_of(excerpt) in HALF_LIVES
+    return excerpt.vector is not None and (ages if excerpt.content_type else ages or bool(excerpt.origin.published_at))
+
+
+def is_one_event(one: Candidate, other: Candidate, names: frozenset[str], others: frozenset[str]) -> bool:
+    if one.document_id == other.document_id:
+        return True
+    if abs(dated(one) - dated(other)) > WITHIN or one.vector is None or other.vector is None:
+        return False
+    alike = float(np.dot(one.vector, other.vector))
+    return alike >= (ALIKE if names & others else VERY_ALIKE if not (names and others) else 1.01)
+
+
+def named(excerpt: Candidate) -> frozenset[str]:
+    """Who and what an excerpt names: by its analysis, else what is written with a capital inside a sentence."""
+    if excerpt.about.entities:
+        return frozenset(map(normal, excerpt.about.entities))
+    return frozenset(normal(name) for name in NAME.findall(f"{excerpt.origin.title}\n{excerpt.text}") if words(name))
