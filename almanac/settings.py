@@ -65,8 +65,8 @@ class Settings(BaseSettings):
         "auto", description="off, auto (this machine's Chromium, if there is one), or ws://… of a browser "
                             "server: for pages that have no text without one")
     llm_url: str | None = Field(
-        None, description="http://host:11434/v1 of an OpenAI-compatible model server, which then writes answers; "
-                          "without one they are excerpts")
+        None, description="http://host:11434/v1 of an OpenAI-compatible model server, which then writes "
+                          "answers; without one they are excerpts")
     llm_model: str | None = Field(None, description="the model to ask for there")
     llm_key: SecretStr | None = Field(None, description="the key of that server, if it wants one")
     llm_seconds: float = Field(60.0, gt=0, description="seconds that a model may take for one answer")
@@ -160,8 +160,7 @@ class Settings(BaseSettings):
     def of_a_model(cls, url: str | None) -> str | None:
         if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname and url.isascii()
                         and not CREDENTIALS_IN_URL.search(url)):
-            raise ValueError("write it like http://host:11434/v1, with the key in ALMANAC_LLM_KEY, or leave it "
-                             "out")
+            raise ValueError("write it like http://host:11434/v1, with the key in ALMANAC_LLM_KEY")
         return url and url.rstrip("/")
 
     @field_validator("llm_key")

@@ -114,8 +114,8 @@ class Library:
         wanted = self.settings
         if wanted.llm_url is None or wanted.llm_model is None:
             return None
-        model = ModelServer(wanted.llm_url, wanted.llm_model, wanted.llm_key and wanted.llm_key.get_secret_value(),
-                            wanted.llm_seconds)
+        key = wanted.llm_key and wanted.llm_key.get_secret_value()
+        model = ModelServer(wanted.llm_url, wanted.llm_model, key, wanted.llm_seconds)
         self._closing.callback(model.close)
         return model
 

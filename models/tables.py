@@ -274,8 +274,8 @@ class Analysis(Table):
 class UsageEvent(Table):
     """An excerpt that a retrieval used or dropped; labels are resolved from here and nowhere else.
 
-    ``start`` and ``end`` are its place in the version's text; none: its chunk's, as before there were excerpts
-    of two chunks, of which ``chunk_id`` is the better.
+    ``start`` and ``end`` are its place in the version's text (none: its chunk's, in old rows). Of an excerpt
+    of two chunks, ``chunk_id`` is the better.
     """
 
     __tablename__ = "usage_event"
@@ -304,7 +304,7 @@ class UsageEvent(Table):
 
 
 class Interest(Table):
-    """A topic that readers of exactly these scopes ask about, and how much: halved by time unless ``kept``."""
+    """What readers of exactly these scopes ask about, and how much; it fades unless it is ``kept``."""
 
     __tablename__ = "interest"
 

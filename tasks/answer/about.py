@@ -5,17 +5,17 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-WORD = re.compile(r"\w+(?:['’]\w+)?")
+WORD = re.compile("\\w+(?:['\u2019]\\w+)?")
 SHORTEST = 3  # letters of a word that says what a text is about; digits and other scripts count from one on
-STOP_WORDS = frozenset("""
-about after again all also and any anyone anything are because been before being between both but can could did
-does doing don down during each few for from further get give had happen happened happening happens has have
-having her here him his how into its just know known last latest let like made make many may mean means me more
-most much need new news newest not now off once one only other our out over own recent recently said same say
-says shall she should since some such tell than that the their them then there these they thing things this
-those through today too under until update updates upon use used using very want was way week were what when
-where which while who whom whose why will with would yesterday yet you your
-""".split())
+STOP_WORDS = frozenset(re.findall(r"\w+", """
+about after again all also and any anyone anything are because been before being between both but can could
+did does doing don down during each few for from further get give had happen happened happening happens has
+have having her here him his how into its just know known last latest let like made make many may mean means
+more most much need new news newest not now off once one only other our out over own recent recently said
+same say says shall she should since some such tell than that the their them then there these they thing
+things this those through today too under until update updates upon use used using very want was way week
+were what when where which while who whom whose why will with would yesterday yet you your
+"""))
 
 
 class About(NamedTuple):
@@ -33,7 +33,7 @@ class About(NamedTuple):
 @lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words that say what a text is about: without case, possessives, plurals and stop words."""
-    found = (word.replace("’", "'").removesuffix("'s") for word in WORD.findall(text.lower()))
+    found = (word.replace("\u2019", "'").removesuffix("'s") for word in WORD.findall(text.lower()))
     return frozenset(_stem(word) for word in found if word not in STOP_WORDS and _says(word))
 
 
@@ -42,14 +42,15 @@ def _says(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """Singular and plural alike, as far as English goes by rule."""
+    """Singular and plural as one, where English is regular."""
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
+    plural = word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3
+    return word[:-1] if plural else word
 
 
 def asked_words(query: str, previous: str | None) -> frozenset[str]:
-    """What a question is about; of one that says nothing itself (“why?”), what the message before was about."""
+    """What a question is about; of one that does not say (“why?”), what the message before it was."""
     return words(query) or words(previous or "")
 
 

@@ -12,17 +12,19 @@ WORD = re.compile(r"\w+")
 RUN = 3  # words that are compared together
 MOSTLY = 0.8  # of its runs: a footer, a byline or a changed word do not make a text of its own
 ALIKE = 0.85  # cosine below which texts are not compared
-NUMBERS = frozenset("""
-no none not never zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million
-billion dozen half first second third
-""".split())
+NUMBERS = frozenset(re.findall(r"\w+", """
+no none not never zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
+thousand million billion dozen half first second third
+"""))
 CORRECTS = re.compile(r"\b(?:correct(?:ion|ed|s)|clarif(?:ication|ied|ies)|retract(?:ion|ed|s)|erratum)\b")
 
 
 def likeness(candidates: Sequence[Candidate]) -> np.ndarray:
     """The cosine of each pair, shape (n, n); 1 where a vector is missing, so that their texts decide."""
     missing = np.array([candidate.vector is None for candidate in candidates], dtype=bool)
+    if not candidates:
+        return np.empty((0, 0))
     size = next((len(c.vector) for c in candidates if c.vector is not None), 1)
     vectors = np.stack([np.zeros(size) if c.vector is None else c.vector for c in candidates])
     alike = vectors @ vectors.T

@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
     position: int = 0  # of the chunk in its version
     gap: str | None = None  # what stands between it and the next chunk, where that is a candidate, too
     vector: Vectors | None = None  # shape (dimensions,); none where another model made it
-    about: About = About()  # noqa: RUF009 - a tuple
+    about: About = About()
     content_type: str | None = None  # as analysed
     also_at: tuple[Place, ...] = ()  # documents that repeat this one
 
@@ -203,7 +203,8 @@ def _live_rows() -> Select[Any]:
     first = func.row_number().over() == 1  # one row of all has the profile
     return (
         select(found.id.label("chunk_id"), found.version_id, found.document_id, found.source_id,
-               found.position, found.text, found.headings, hit.c.vector, *columns(Document, found.start, found.end),
+               found.position, found.text, found.headings, hit.c.vector,
+               *columns(Document, found.start, found.end),
                case((is_next, between)).label("gap"),  # the page's text is only touched where it is needed
                Source.kind.label("source_kind"), Source.weight.label("source_weight"),
                Document.discovered_at.label("first_seen"), _last_used().label("last_used"),

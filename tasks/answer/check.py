@@ -1,7 +1,7 @@
-"""A model's text held against the records: labels and addresses that are not there are taken out, quotes looked up.
+"""A model's text held against the records: labels and addresses that are not there go, quotes are looked up.
 
-Nothing of the text is believed: a label counts where this retrieval has shown it, a quotation where it stands in
-the excerpt that it names, an address where it is that of an excerpt.
+Nothing of the text is believed: a label counts where this retrieval has shown it, a quotation where it stands
+in the excerpt that it names, an address where it is that of an excerpt.
 """
 
 import re
@@ -17,10 +17,11 @@ from tasks.answer.prompt import address
 
 MAX_CHARACTERS = 100_000
 CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
-NAMED = r"(?:[KkSs]|(?:source|excerpt|reference|ref\.?|document|doc|citation|note)\s?#?)"
+NAMED = r"(?:[KS]|(?:source|excerpt|reference|ref\.?|document|doc|citation|note)\s?#?)"
 LABEL = re.compile(rf"(?i:{NAMED})?\d{{1,4}}")
-SEPARATOR = r"\s*(?:,|;|&|and|-|–|—)\s*"
-MARK = re.compile(  # [K1], [K1, K2], [K1-K3], 【K1】, (K1), [1], and a bare K1: all that models write for a label
+DASHES = "\u2010-\u2015"
+SEPARATOR = rf"\s*(?:[-,;&{DASHES}]|and)\s*"
+MARK = re.compile(  # [K1], [K1, K2], [K1-K3], 【K1】, (K1), [1], and a bare K1: what models write for labels
     rf"(?P<space>(?<![ \t])[ \t]*)(?:"
     rf"[\[【]\s*(?P<named>(?i:{NAMED})\d{{1,4}}(?:{SEPARATOR}(?:{LABEL.pattern}))*)\s*[\]】]"
     rf"|(?<!\w)[\[【]\s*(?P<numbered>\d{{1,3}}(?:{SEPARATOR}\d{{1,3}})*)\s*[\]】]"
@@ -35,8 +36,8 @@ LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\[\]\n]{0,40}\]")  # or put in:
 EDGES = " .,;:!?'"
 FEWEST = 3  # words of a quotation: fewer are a title or a term
 END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s\[(])|\n\s*\n")
-ALL_ALIKE = (dict.fromkeys(map(ord, "“”„«»‘’‚`´\""), "'")  # quotation marks, and dashes
-             | dict.fromkeys(map(ord, "‐‑‒–—"), "-"))
+ALL_ALIKE = (dict.fromkeys(map(ord, "\"`\u00b4\u00ab\u00bb"), "'")  # quotation marks
+             | dict.fromkeys(range(0x2018, 0x2020), "'") | dict.fromkeys(range(0x2010, 0x2016), "-"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +136,13 @@ def _outside_code(text: str, change: Callable[[str], str], code: Callable[[str],
 def spelt(mark: re.Match[str]) -> list[str]:
     """The labels of one mark; of a range K1-K3, those between, too."""
     written = mark["named"] or mark["numbered"] or mark["round"] or mark["bare"]
-    if (ends := re.fullmatch(r"K(\d+)\s*[-–—]\s*K?(\d+)", written)) and int(ends[1]) < int(ends[2]):
+    if (ends := re.fullmatch(rf"K(\d+)\s*[-{DASHES}]\s*K?(\d+)", written)) and int(ends[1]) < int(ends[2]):
         return [f"K{n}" for n in range(int(ends[1]), min(int(ends[2]), int(ends[1]) + 100) + 1)]
     return [found[0] for found in LABEL.finditer(written)]
 
 
 def _wrong_quotes(prose: str, shown: Mapping[str, str]) -> Iterator[Quote]:
-    """The quotations that do not stand in the excerpt that their sentence names; in any, where it names none."""
+    """Those that do not stand in the excerpt that their sentence names; in any, if it names none."""
     plain = {label: flat(MARK.sub("", words)) for label, words in shown.items()}
     for found in QUOTE.finditer(prose):
         quoted = next(words for words in found.groups() if words)
@@ -163,7 +164,7 @@ def _labels_in(prose: str) -> list[str]:
 
 
 def stands_in(quoted: str, words: str) -> bool:
-    """Whether a quotation stands in flat words: each of its parts, where it leaves something out, in order."""
+    """Whether a quotation stands in flat words; of one that leaves something out each part, in order."""
     at = 0
     for part in LEFT_OUT.split(quoted):
         if not (part := flat(part).strip(EDGES)):

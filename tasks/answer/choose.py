@@ -1,8 +1,9 @@
-"""Which candidates answer: one a document before a second, never a third, no text twice, neighbours as one."""
+"""Which candidates answer: a document's first before a second, no third, no text twice, neighbours as one."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from tasks.answer.alike import ALIKE, likeness, repeats
@@ -43,19 +44,25 @@ def choose(ranked: Sequence[Ranked], k: int) -> Choice:
     return Choice(chosen, [(ranked[place], whys.get(place, beyond)) for place in left])
 
 
-def _turns(ranked: Sequence[Ranked]) -> tuple[list[int], list[int], dict[int, str], dict[int, list[Place]]]:
-    """The places of each document's first and second excerpt, why others have no turn, and who repeats whom."""
-    firsts: list[int] = []
-    seconds: list[int] = []
-    whys: dict[int, str] = {}
-    copies: defaultdict[int, list[Place]] = defaultdict(list)
+class Turns(NamedTuple):
+    """Each document's first and second excerpt, why others have no turn, who repeats whom; all by place."""
+
+    firsts: list[int]
+    seconds: list[int]
+    whys: dict[int, str]
+    copies: dict[int, list[Place]]
+
+
+def _turns(ranked: Sequence[Ranked]) -> Turns:
+    turns = Turns([], [], {}, defaultdict(list))
+    firsts, seconds, whys, copies = turns
     speaks_for: dict[str, int] = {}  # content hash -> the place of the document that answers for it
     taken: Counter[UUID] = Counter()
     candidates = [entry.candidate for entry in ranked]
-    alike = likeness(candidates) if candidates else None
+    alike = likeness(candidates)
     for place, candidate in enumerate(candidates):
         speaker = speaks_for.setdefault(candidate.origin.content_hash, place)
-        original = next((other for other in firsts + seconds if alike is not None and alike[place, other] >= ALIKE
+        original = next((other for other in firsts + seconds if alike[place, other] >= ALIKE
                          and _is_copy(candidate, candidates[other])), None)
         if candidates[speaker].document_id != candidate.document_id:
             original = speaker
@@ -68,7 +75,7 @@ def _turns(ranked: Sequence[Ranked]) -> tuple[list[int], list[int], dict[int, st
         else:
             (seconds if taken[candidate.document_id] else firsts).append(place)
             taken[candidate.document_id] += 1
-    return firsts, seconds, whys, copies
+    return turns
 
 
 def _is_copy(one: Candidate, other: Candidate) -> bool:

@@ -54,7 +54,7 @@ def profile() -> ScalarSelect[Any]:
 
 
 def learning() -> CTE:
-    """Strengthen each topic of the parameter ``learned``: a part of a statement that does something else, too.
+    """Strengthen each topic of the parameter ``learned``, as a part of a statement that does something else.
 
     Topics come sorted, so that two questions at once cannot wait for each other.
     """

@@ -82,8 +82,8 @@ def _excerpt(label: str, entry: Ranked, why: str | None, story: str | None,
 
 def _nothing(choice: Choice, minimum: float, question: Question) -> str:
     if choice.chosen:
-        return (f"A budget of {question.budget_tokens} tokens has no room for an excerpt: give more, or leave "
-                "it out.")
+        budget = question.budget_tokens
+        return f"A budget of {budget} tokens has no room for an excerpt: give more, or leave it out."
     where = "that the filters let through" if question.filtered else "in the library"
     return f"Nothing {where} is close enough to the question: none is {minimum:.2f} similar or more."
 

@@ -15,7 +15,7 @@ from tasks.answer.rank import dated, kind_of
 WITHIN = timedelta(days=10)  # the excerpts of one event are dated
 ALIKE = 0.60  # cosine, with a name in common
 VERY_ALIKE = 0.75  # cosine, where one of them names nobody
-NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*", re.MULTILINE)
+NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+(?:\s+[A-Z][\w-]+)*", re.MULTILINE)
 
 
 def label(excerpts: Sequence[Candidate]) -> list[str | None]:
@@ -24,7 +24,7 @@ def label(excerpts: Sequence[Candidate]) -> list[str | None]:
     group = list(range(len(excerpts)))
     names = {place: named(excerpts[place]) for place in events}
     for one, other in combinations(events, 2):
-        if group[one] != group[other] and is_one_event(excerpts[one], excerpts[other], names[one], names[other]):
+        if is_one_event(excerpts[one], excerpts[other], names[one], names[other]):
             group = [group[one] if each == group[other] else each for each in group]
     labels: dict[int, str] = {}
     for of in group:
@@ -37,7 +37,8 @@ def label(excerpts: Sequence[Candidate]) -> list[str | None]:
 def is_dated(excerpt: Candidate) -> bool:
     """Whether it can tell of an event: what does not age tells what always holds."""
     ages = kind_of(excerpt) in HALF_LIVES
-    return excerpt.vector is not None and (ages if excerpt.content_type else ages or bool(excerpt.origin.published_at))
+    analysed, dated = bool(excerpt.content_type), bool(excerpt.origin.published_at)
+    return excerpt.vector is not None and (ages or (dated and not analysed))
 
 
 def is_one_event(one: Candidate, other: Candidate, names: frozenset[str], others: frozenset[str]) -> bool:
@@ -50,7 +51,8 @@ def is_one_event(one: Candidate, other: Candidate, names: frozenset[str], others
 
 
 def named(excerpt: Candidate) -> frozenset[str]:
-    """Who and what an excerpt names: by its analysis, else what is written with a capital inside a sentence."""
+    """Who and what an excerpt names: by its analysis, else what has a capital inside a sentence."""
     if excerpt.about.entities:
         return frozenset(map(normal, excerpt.about.entities))
-    return frozenset(normal(name) for name in NAME.findall(f"{excerpt.origin.title}\n{excerpt.text}") if words(name))
+    written = f"{excerpt.origin.title}\n{excerpt.text}"
+    return frozenset(normal(name) for name in NAME.findall(written) if words(name))

@@ -20,7 +20,7 @@ OF_ALL = ("retrieval_id", "query", "previous", "scopes", "happened_at")
 
 def record(db: Database, retrieval_id: UUID, question: Question, excerpts: Sequence[Excerpt],
            learned: Sequence[str], now: datetime) -> None:
-    """A row for each excerpt, readable by those who have every scope of the one who asked, and their interests.
+    """A row for each excerpt, readable by those who have every scope of the asker, and the asker's interests.
 
     It does not wait until the disk has the rows: a crash of PostgreSQL may lose those of its last second.
     """

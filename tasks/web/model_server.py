@@ -1,24 +1,22 @@
 """A language model behind an OpenAI-compatible server, which the owner has named in a setting."""
 
+import asyncio
 import json
-import time
 from typing import Any
 
 import httpcore
 
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient
+from tasks.web.background import Background
 from tasks.web.client import default_tls
+from tasks.web.failures import NETWORK
 
 MAX_BYTES = 1_000_000  # of an answer
 CONNECT = 5.0  # seconds
 IN_FLIGHT = 8
+GOOD = 200
 PASSING = {408, 409, 425, 429}  # statuses, beside 5xx, of what may be well again soon
 UNREADABLE = "the model server does not answer as an OpenAI-compatible one does: see ALMANAC_LLM_URL"
-TROUBLE = {  # the first that fits
-    httpcore.TimeoutException: "the model did not answer within {seconds:.0f} seconds",
-    httpcore.ConnectError: "the model server cannot be reached: see ALMANAC_LLM_URL",
-    Exception: "the model server broke off its answer",
-}
 
 
 class ModelServer:
@@ -32,7 +30,8 @@ class ModelServer:
         self._url, self._seconds = f"{url}/chat/completions", seconds
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._headers |= {"Authorization": f"Bearer {key}"} if key else {}
-        self._pool = httpcore.ConnectionPool(ssl_context=default_tls(), max_connections=IN_FLIGHT)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=default_tls(), max_connections=IN_FLIGHT)
+        self._background = Background("almanac-model", finish=self._pool.aclose)
 
     def write(self, instructions: str, material: str, as_json: bool = False) -> str:
         wanted: dict[str, Any] = {
@@ -40,32 +39,35 @@ class ModelServer:
             "messages": [{"role": "system", "content": instructions}, {"role": "user", "content": material}],
         }
         wanted |= {"response_format": {"type": "json_object"}} if as_json else {}
-        try:
-            status, body = self._ask(json.dumps(wanted).encode())
-        except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-            said = next(words for kind, words in TROUBLE.items() if isinstance(error, kind))
-            raise Transient(said.format(seconds=self._seconds)) from error
-        if status != 200:
+        status, body = self._background.wait_for(self._ask(json.dumps(wanted).encode()))
+        if status != GOOD:
             raise refusal(status)
         return written(body)
 
-    def _ask(self, content: bytes) -> tuple[int, bytes]:
-        """Status and body. The body is read only where the status is good."""
-        deadline = time.monotonic() + self._seconds
-        silence = {"connect": CONNECT, "read": self._seconds, "write": CONNECT, "pool": self._seconds}
-        with self._pool.stream("POST", self._url, headers=self._headers, content=content,
-                               extensions={"timeout": silence}) as response:
-            body = b""
-            for piece in response.iter_stream() if response.status == 200 else ():
-                body += piece
-                if len(body) > MAX_BYTES:
-                    raise Permanent(f"the model's answer is longer than {MAX_BYTES:,} bytes")
-                if time.monotonic() > deadline:
-                    raise httpcore.ReadTimeout
-            return response.status, body
+    async def _ask(self, content: bytes) -> tuple[int, bytes]:
+        """Status and body; the body is read only where the status is good."""
+        try:
+            async with asyncio.timeout(self._seconds), self._pool.stream(
+                    "POST", self._url, headers=self._headers, content=content,
+                    extensions={"timeout": {"connect": CONNECT}}) as response:
+                body = b""
+                async for piece in response.aiter_stream():
+                    body += piece
+                    if len(body) > MAX_BYTES:
+                        raise Permanent(f"the model's answer is longer than {MAX_BYTES:,} bytes")
+                    if response.status != GOOD:
+                        break
+                return response.status, body
+        except TimeoutError as error:
+            raise Transient(f"the model did not answer within {self._seconds:g} seconds") from error
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise Transient("the model server cannot be reached: see ALMANAC_LLM_URL") from error
+        except NETWORK as error:
+            raise Transient("the model server broke off its answer") from error
 
     def close(self) -> None:
-        self._pool.close()
+        """End what is under way, and the thread."""
+        self._background.close()
 
 
 def refusal(status: int) -> StageError:
@@ -85,6 +87,6 @@ def written(body: bytes) -> str:
         raise Permanent(UNREADABLE) from error
     if not isinstance(text, str):
         raise Permanent(UNREADABLE)
-    if not (text := text.replace("\0", "").strip()):
+    if not (storable := text.replace("\0", "").encode(errors="ignore").decode().strip()):
         raise Permanent("the model answered with nothing")
-    return text
+    return storable

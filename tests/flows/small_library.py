@@ -18,7 +18,7 @@ from models.tables import Source
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+from tasks.ports import Entry, Fetched, Filter, Hit, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -101,10 +101,13 @@ class Vault:
         for it in ids:
             self.entries.pop(it, None)
 
-    def search(self, vector: Vectors, limit: int, scopes: Sequence[str], minimum: float) -> list[Hit]:
+    def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
         hits = [Hit(it.id, float(np.dot(it.vector, vector.ravel()))) for it in self.entries.values()]
-        near = (hit for hit in hits if hit.similarity >= minimum)
-        return sorted(near, key=lambda hit: -hit.similarity)[:limit]
+        near = (hit for hit in hits if (hit.similarity or 0) >= minimum)
+        return sorted(near, key=lambda hit: -(hit.similarity or 0))[:limit]
+
+    def containing(self, words: str, limit: int, where: Filter) -> list[Hit]:
+        return []
 
     def count(self) -> int:
         return len(self.entries)
@@ -121,6 +124,7 @@ class SmallLibrary:
 
     worker = "small"
     renderer = None
+    model: Any = None
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
         self.db = db
