@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-orchestration bench-ranking bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench-feeds: $(VENV)/installed-for-tests ## entries and links of the feeds in CO
 
 bench-scheduler: $(VENV)/installed-for-tests ## a pass over 1,000 sources beside bare conditional requests
 	$(BIN)/python benchmarks/scheduler.py
+
+bench-ranking: $(VENV)/installed ## nDCG@10 of the questions you have judged, before and after WEIGHTS="topic=0.2 …"
+	$(BIN)/python benchmarks/ranking.py $(WEIGHTS)
 
 conformance: $(VENV)/installed-for-tests ## hold addresses, URLs and robots.txt to the facts in CORPUS=folder
 	$(BIN)/python benchmarks/conformance.py $(CORPUS)

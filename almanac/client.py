@@ -19,6 +19,8 @@ from almanac.stack.state import StackState, running_state
 Json = dict[str, Any]
 
 ANSWER_SECONDS = 120.0  # adding a source waits for a slow site, a first question for the model
+WRITING_SECONDS = 900.0  # what a model takes has a limit of its own, which the owner sets
+REPLAY_SECONDS = 600.0
 PROOF_SECONDS = 30.0  # a library that is embedding is slow to answer anything
 SURE_SECONDS = 1.0
 PAGE = 500
@@ -87,17 +89,43 @@ class Client:
 
     # Asking
 
-    def retrieve(
-        self, query: str, *, previous: str | None = None, k: int = 6, budget_tokens: int | None = None,
-        min_similarity: float | None = None, explain: bool = False,
-    ) -> Json:
-        return self._call("POST", "/v1/retrieve", body={
-            "query": query, "previous": previous, "k": k, "budget_tokens": budget_tokens,
-            "min_similarity": min_similarity, "explain": explain,
-        })
+    def retrieve(self, query: str, **choices: Any) -> Json:
+        """Ranked excerpts; ``choices`` as ``POST /v1/retrieve`` takes them, None for the default."""
+        return self._call("POST", "/v1/retrieve", body={"query": query} | _said(choices))
+
+    def ask(self, query: str, **choices: Any) -> Json:
+        """The same with the configured model's ``answer``, and a ``note`` where something is amiss."""
+        return self._call("POST", "/v1/ask", body={"query": query} | _said(choices), seconds=WRITING_SECONDS)
 
     def citation(self, retrieval_id: str, label: str) -> Json:
         return self._call("GET", "/v1/citations", retrieval_id, label)
+
+    def check_citations(self, retrieval_id: str, text: str) -> Json:
+        """The text without what the retrieval did not give, and what was wrong with it."""
+        return self._call("POST", "/v1/citations/check", body={"retrieval_id": retrieval_id, "text": text})
+
+    # What the reader thinks
+
+    def judge(self, retrieval_id: str, good: list[str], bad: list[str]) -> Json:
+        return self._call("POST", "/v1/judgments",
+                          body={"retrieval_id": retrieval_id, "good": good, "bad": bad})
+
+    def replay_judgments(self, weights: dict[str, float]) -> Json:
+        """nDCG@10 of the judged questions before and after a change of ``weights``."""
+        return self._call("POST", "/v1/judgments/replay", body={"weights": weights}, seconds=REPLAY_SECONDS)
+
+    def interests(self) -> list[Json]:
+        return list(self._call("GET", "/v1/interests")["interests"])
+
+    def set_interest(self, topic: str, strength: float) -> Json:
+        return self._call("PUT", "/v1/interests", body={"topic": topic, "strength": strength})
+
+    def forget_interest(self, topic: str) -> None:
+        self._call("DELETE", "/v1/interests", topic)
+
+    def clear_interests(self) -> Json:
+        """How many were ``forgotten``."""
+        return self._call("DELETE", "/v1/interests")
 
     # Sources
 

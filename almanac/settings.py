@@ -72,6 +72,12 @@ class Settings(BaseSettings):
     browser: str = Field(
         "auto", description="off, auto (this machine's Chromium, if there is one), or ws://… of a browser "
                             "server: for pages that have no text without one")
+    llm_url: str | None = Field(
+        None, description="http://host:11434/v1 of an OpenAI-compatible model server, which then writes "
+                          "answers; without one they are excerpts")
+    llm_model: str | None = Field(None, description="the model to ask for there")
+    llm_key: SecretStr | None = Field(None, description="the key of that server, if it wants one")
+    llm_seconds: float = Field(60.0, gt=0, description="seconds that a model may take for one answer")
     contact: str = Field("", description="address or URL shown to webmasters in the User-Agent")
     articles_per_hour: int = Field(
         60, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "articles_per_hour"),
@@ -171,6 +177,21 @@ class Settings(BaseSettings):
             raise ValueError("write it like http://host:4200/api, or leave it out")
         return url and url.rstrip("/")
 
+    @field_validator("llm_url")
+    @classmethod
+    def of_a_model(cls, url: str | None) -> str | None:
+        if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname and url.isascii()
+                        and not CREDENTIALS_IN_URL.search(url)):
+            raise ValueError("write it like http://host:11434/v1, with the key in ALMANAC_LLM_KEY")
+        return url and url.rstrip("/")
+
+    @field_validator("llm_key")
+    @classmethod
+    def in_one_header(cls, key: SecretStr | None) -> SecretStr | None:
+        if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
+            raise ValueError("a key is plain ASCII on one line")
+        return key
+
     @field_validator("allowed_networks")
     @classmethod
     def of_the_policy(cls, allowed: str) -> str:
@@ -203,6 +224,12 @@ class Settings(BaseSettings):
         if level.upper() not in LEVELS:
             raise ValueError(f"write one of {', '.join(LEVELS)}")
         return level.upper()
+
+    @model_validator(mode="after")
+    def model_with_its_server(self) -> Self:
+        if bool(self.llm_url) != bool(self.llm_model):
+            raise ValueError("ALMANAC_LLM_URL and ALMANAC_LLM_MODEL belong together: set both or neither")
+        return self
 
     @model_validator(mode="after")
     def each_its_own_port(self) -> Self:

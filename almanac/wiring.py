@@ -18,11 +18,11 @@ from models.tables import Collection
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
 from tasks.index import collections
-from tasks.index.collections import Model
-from tasks.ports import Collections, Embedder, Fetcher, Index, Parser, Renderer
+from tasks.ports import Collections, Embedder, Fetcher, Index, Model, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
+from tasks.web.model_server import ModelServer
 from tasks.web.policy import Policy
 
 PARSERS = {
@@ -119,6 +119,17 @@ class Library:
         return MiniLM()
 
     @Once
+    def model(self) -> Model | None:
+        """The model that writes, if the owner has named one."""
+        wanted = self.settings
+        if wanted.llm_url is None or wanted.llm_model is None:
+            return None
+        key = wanted.llm_key and wanted.llm_key.get_secret_value()
+        model = ModelServer(wanted.llm_url, wanted.llm_model, key, wanted.llm_seconds)
+        self._closing.callback(model.close)
+        return model
+
+    @Once
     def collections(self) -> Collections:
         if self.settings.qdrant_url is None:
             from tasks.index.edge import EdgeCollections
@@ -147,13 +158,13 @@ class Library:
         return self.searched.index
 
     @property
-    def wanted(self) -> Model:
+    def wanted(self) -> collections.Model:
         """The model that the settings name, which may not be the one that answers yet."""
         chosen = self.settings
         if chosen.embeddings_url is None or chosen.embeddings_model is None:
-            return Model(self.bundled.name, self.bundled.dimensions)
+            return collections.Model(self.bundled.name, self.bundled.dimensions)
         served = self.served(chosen.embeddings_url, chosen.embeddings_model)
-        return Model(served.name, served.dimensions, chosen.embeddings_url)
+        return collections.Model(served.name, served.dimensions, chosen.embeddings_url)
 
     def served(self, address: str, name: str, dimensions: int | None = None) -> Embedder:
         from tasks.embed.server import ServedModel

@@ -120,6 +120,20 @@ Reader = Callable[[UUID, datetime], Awaitable[Read | None]]
 """Reads a document now, due or not; None for one that is removed."""
 
 
+class Model(Protocol):
+    """A language model that writes. Usable from any thread."""
+
+    name: str
+
+    def write(self, instructions: str, material: str, as_json: bool = False) -> str:
+        """What it answers to the material, never empty; ``as_json`` asks it for one JSON object.
+
+        Raises Transient (away, too slow, busy), NeedsCredential (its key is wrong), Permanent (it does not do
+        what is asked). What it writes is not to be believed.
+        """
+        ...
+
+
 class Embedder(Protocol):
     """Text to vectors. Thread-safe."""
 

@@ -3,6 +3,7 @@
 import hmac
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Annotated, cast
@@ -18,6 +19,7 @@ from almanac.wiring import Library
 from models.tables import LIBRARY_SCOPE
 from tasks import curate
 
+WRITERS = 8  # answers that a model may write at once
 SECONDS_BETWEEN_USES = 60.0  # of the owner's token, that are written down
 
 
@@ -43,6 +45,7 @@ class Context:
     token: str
     parts: Callable[[], Mapping[str, str]]
     owner_seen: Seen = field(default_factory=Seen)
+    writers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(WRITERS, "writer"))
 
     @property
     def settings(self) -> Settings:

@@ -1,22 +1,30 @@
-"""Asking the library, and checking what it cites."""
+"""Asking the library, and checking what is cited from it."""
 
-from datetime import UTC, datetime
+import asyncio
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
+from pydantic import BeforeValidator, Field
 
-from almanac.api.context import By, InContext
+from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body
+from almanac.api.words import Body, Name
+from tasks.answer.ask import answer
+from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
-from tasks.answer.question import Question
+from tasks.answer.question import Question, parse_moment
+from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
 
 router = APIRouter(prefix="/v1", tags=["asking"])
 
 Label = Annotated[str, Path(pattern=r"^K[1-9][0-9]{0,4}$")]
+Moment = Annotated[date | datetime | None, BeforeValidator(
+    lambda given: parse_moment(given) if isinstance(given, str) else given)]
 
 
 class Asked(Body):
@@ -28,19 +36,47 @@ class Asked(Body):
     budget_tokens: int | None = None
     min_similarity: float | None = None
     explain: bool = False
+    recent: Annotated[bool | None, Field(description="about the recent; null: as it is worded")] = None
+    sources: Annotated[tuple[UUID, ...] | None, Field(description="ids of the sources to look in")] = None
+    since: Annotated[Moment, Field(description="published then or later")] = None
+    until: Annotated[Moment, Field(description="published before then; a day is included")] = None
+    content_types: tuple[str, ...] | None = None
+    languages: Annotated[tuple[str, ...] | None, Field(description="like en")] = None
+    scopes: Annotated[tuple[Name, ...] | None, Field(description="some of the token's, to look in")] = None
+
+
+class Claimed(Body):
+    """A text that claims to cite a retrieval."""
+
+    retrieval_id: UUID
+    text: Annotated[str, Field(max_length=MAX_CHARACTERS)]
 
 
 @router.post("/retrieve")
-def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
+def find(asked: Asked, by: By, context: InContext) -> JSONResponse:
     """Ranked excerpts with citations; none, with a sentence, when nothing is relevant."""
-    library = context.library
-    try:
-        question = Question(**asked.model_dump(), scopes=tuple(by.scopes))
-    except ValueError as error:
-        raise Problem(422, sentence(str(error))) from error
-    minimum = context.settings.min_similarity
-    found = retrieve(library.db, library.embedder, library.index, question, datetime.now(UTC), minimum)
+    found = found_for(question_of(asked, by), context)
     return JSONResponse(found.to_json())  # a dict would be checked once more, by another thread
+
+
+@router.post("/ask")
+async def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
+    """The configured model's answer from the excerpts, checked against them; else the excerpts, and why."""
+    question = question_of(asked, by)
+    found = await run_in_threadpool(found_for, question, context)
+    library = context.library
+    told = await asyncio.get_running_loop().run_in_executor(  # a slow model holds no thread that others need
+        context.writers, answer, library.db, library.model, question, found)
+    return JSONResponse(told.to_json())
+
+
+@router.post("/citations/check")
+def check_text(claimed: Claimed, by: By, context: InContext) -> dict[str, Any]:
+    """The text without labels and addresses that were not given, and the quotations that are wrong."""
+    checked = check_against(context.library.db, claimed.retrieval_id, claimed.text, by.scopes)
+    if checked is None:
+        raise not_found("retrieval")
+    return checked.to_json()
 
 
 @router.get("/citations/{retrieval_id}/{label}")
@@ -50,3 +86,18 @@ def show_citation(retrieval_id: UUID, label: Label, by: By, context: InContext) 
     if citation is None:
         raise not_found("citation")
     return citation.to_json()
+
+
+def question_of(asked: Asked, by: Caller) -> Question:
+    """What is asked, with no more scopes than the caller has."""
+    if foreign := set(asked.scopes or ()) - set(by.scopes):
+        raise Problem(403, f"This token lacks the scope “{min(foreign)}”: ask without it.", "scope_missing")
+    try:
+        return Question(**asked.model_dump() | {"scopes": tuple(asked.scopes or by.scopes)})
+    except ValueError as error:
+        raise Problem(422, sentence(str(error))) from error
+
+
+def found_for(question: Question, context: Context) -> Retrieval:
+    library, minimum = context.library, context.settings.min_similarity
+    return retrieve(library.db, library.embedder, library.index, question, datetime.now(UTC), minimum)

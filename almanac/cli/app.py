@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from almanac import __version__
-from almanac.cli import configuration, document, index, search, source, stack, token
+from almanac.cli import ask, configuration, document, index, interest, search, source, stack, token
 from almanac.cli.screen import screen
 
 app = typer.Typer(
@@ -34,6 +34,8 @@ app.command(hidden=True)(stack.welcome)
 app.add_typer(source.app, name="source")
 app.command()(document.read)
 app.command()(search.search)
+app.command()(ask.ask)
+app.add_typer(interest.app, name="interest")
 app.add_typer(document.app, name="document")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")

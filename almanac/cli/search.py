@@ -4,25 +4,75 @@ from typing import Annotated
 
 import typer
 
-from almanac.cli.failures import WrongUsage
+from almanac.cli.asking import (
+    Budget,
+    Explain,
+    Languages,
+    Minimum,
+    Number,
+    Previous,
+    Recent,
+    Scopes,
+    Since,
+    Sources,
+    Types,
+    Until,
+    Words,
+    checked,
+    choices,
+    query_of,
+)
 from almanac.cli.screen import cut, moment, one_line, screen, wrapped
-from almanac.client import Json, connect
+from almanac.client import Client, Json, connect
 
 INDENT = "    "
+VERDICTS = {"g": "good", "b": "bad", "": ""}
+JUDGED = "good, bad, or Enter to skip? [g/b]"
 
 
 def search(
-    words: Annotated[
-        list[str], typer.Argument(metavar="QUERY...", help="a question, or words to look for")],
-    previous: Annotated[str | None, typer.Option(metavar="TEXT", help="the message before this one")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="how many excerpts")] = 6,
-    explain: Annotated[bool, typer.Option("--explain", help="say why, and what was left out")] = False,
+    words: Words,
+    previous: Previous = None,
+    k: Number = 6,
+    explain: Explain = False,
+    recent: Recent = None,
+    source: Sources = None,
+    since: Since = None,
+    until: Until = None,
+    content_type: Types = None,
+    language: Languages = None,
+    scope: Scopes = None,
+    budget: Budget = None,
+    min_similarity: Minimum = None,
+    judge: Annotated[bool, typer.Option("--judge", help="then ask of each whether it answers")] = False,
 ) -> None:
     """Ask the library: the best excerpts, each with where it comes from."""
-    if not (query := " ".join(words)).strip():
-        raise WrongUsage('the query is empty: ask something, like `almanac search "what can you do?"`')
-    found = connect().retrieve(query, previous=previous, k=k, explain=explain)
-    screen.show(found, answer(found, explain))
+    query = query_of(words, "search")
+    checked(since, until, source)
+    client = connect()
+    found = client.retrieve(query, **choices(
+        client, source, previous=previous, k=k, explain=explain, recent=recent, since=since, until=until,
+        content_types=content_type, languages=language, scopes=scope, budget_tokens=budget,
+        min_similarity=min_similarity))
+    if not judge:
+        screen.show(found, answer(found, explain))
+        return
+    typer.echo(answer(found, explain), err=True)
+    judged = judgment(client, found)
+    screen.show(found | judged, f"Judged {len(judged['judged'])} of {len(found['excerpts'])}.")
+
+
+def judgment(client: Client, found: Json) -> Json:
+    """The ``judged`` labels, after a question on each excerpt."""
+    said: dict[str, list[str]] = {"good": [], "bad": []}
+    for excerpt in found["excerpts"]:
+        label = excerpt["label"]
+        while (word := typer.prompt(f"{label} {JUDGED}", "", show_default=False, err=True).strip().lower()
+               ) not in VERDICTS:
+            typer.echo("g, b or nothing", err=True)
+        if word:
+            said[VERDICTS[word]].append(label)
+    return client.judge(found["retrieval_id"], **said) if any(said.values()) else {"judged": []}
 
 
 def answer(found: Json, explain: bool) -> str:
@@ -39,17 +89,27 @@ def answer(found: Json, explain: bool) -> str:
 
 
 def excerpt_text(excerpt: Json, explain: bool) -> str:
-    citation, score = excerpt["citation"], excerpt["score"]
-    date = citation["published_at"]
-    origin = [citation["source"], moment(date)[:10] if date else "undated", f"score {score['total']:.2f}"]
+    score = excerpt["score"]
+    lines = origin_lines(excerpt)
+    if explain:
+        lines += [INDENT + "  ".join(f"{part} {value:.3f}" for part, value in score.items())]
+        lines += [INDENT + excerpt["explanation"]] if excerpt.get("explanation") else []
+    return "\n".join([*lines, wrapped(excerpt["text"], INDENT)])
+
+
+def origin_lines(excerpt: Json) -> list[str]:
+    """Under which label it stands, and where it comes from."""
+    citation = excerpt["citation"]
+    date, story = citation["published_at"], excerpt.get("story")
+    origin = [citation["source"], moment(date)[:10] if date else "undated",
+              f"score {excerpt['score']['total']:.2f}", *([f"story {story}"] if story else [])]
     lines = [
         f"{excerpt['label']}  {cut(citation['title'], 90)}",
         INDENT + one_line(" · ".join(origin)),
         INDENT + one_line(citation["url"]),
     ]
+    lines += [f"{INDENT}also at {one_line(place['source'])}: {one_line(place['url'])}"
+              for place in excerpt.get("also_at", ())]
     if since := moment(citation["failing_since"]):
         lines += [f"{INDENT}its address has failed since {since}"]
-    if explain:
-        lines += [INDENT + "  ".join(f"{part} {value:.3f}" for part, value in score.items())]
-        lines += [INDENT + excerpt["explanation"]] if excerpt.get("explanation") else []
-    return "\n".join([*lines, wrapped(excerpt["text"], INDENT)])
+    return lines

@@ -1,25 +1,47 @@
 """Candidates: what the index offers, kept only where the records say that it may answer."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from datetime import datetime
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, Text, Uuid, and_, any_, bindparam, func, select
+import numpy as np
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    ScalarSelect,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from models.session import Database
 from models.states import ChunkState, DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent
-from tasks.answer.origin import Origin, columns, origin
-from tasks.ports import Filter, Index, Vectors
+from models.tables import Analysis, Chunk, Document, DocumentVersion, Source, UsageEvent
+from tasks.answer import interests
+from tasks.answer.about import About, asked_words, words
+from tasks.answer.fuse import fuse
+from tasks.answer.origin import Origin, Place, columns, origin
+from tasks.answer.question import Question
+from tasks.ports import Embedder, Index, Vectors
 
 PER_DOCUMENT = 2
 FIRST_FETCH = 64
 LAST_FETCH = 4096
+RECENTLY = timedelta(hours=6)  # in which a document that was used is held back, less and less
+WORDED = 0.75  # of the question's words that a chunk has whose meaning is far: only then does it answer
+MOST_COPIES = 10  # places that one excerpt names beside its own
+STORED = np.dtype("<f2")  # vectors, as table chunk has them
 
 
 class Candidate(NamedTuple):
@@ -35,46 +57,88 @@ class Candidate(NamedTuple):
     source_kind: str
     source_weight: float
     first_seen: datetime
-    last_used: datetime | None  # by readers of the same scopes, since the time asked for
+    last_used: datetime | None  # by readers of the same scopes, lately
+    source_id: UUID | None = None
+    position: int = 0  # of the chunk in its version
+    gap: str | None = None  # what stands between it and the next chunk, where that is a candidate, too
+    vector: Vectors | None = None  # shape (dimensions,); none where another model made it
+    about: About = About()
+    content_type: str | None = None  # as analysed
+    also_at: tuple[Place, ...] = ()  # documents that repeat this one
 
 
-def find(db: Database, index: Index, vectors: Sequence[Vectors], wanted: int, minimum: float,
-         scopes: Sequence[str], used_since: datetime) -> list[Candidate]:
-    """The chunks that may answer and are nearest to any of the vectors, at least ``minimum`` alike.
+class Found(NamedTuple):
+    candidates: list[Candidate]
+    profile: Mapping[str, float]  # the reader's interests
+
+
+def find(db: Database, embedder: Embedder, index: Index, question: Question, vectors: Sequence[Vectors],
+         minimum: float, now: datetime) -> Found:
+    """The chunks that may answer: at least ``minimum`` alike in meaning, or with the question's very words.
 
     Twice as many are fetched while too few of them can be chosen and there are more: the index may hold
     what the records have retired, and one long document may fill it all.
     """
-    limit = max(FIRST_FETCH, 4 * wanted)
-    best: dict[UUID, float] = {}
-    rows: list[Row[Any]] = []
+    limit = max(FIRST_FETCH, 4 * question.k)
     while True:
-        offers = [index.nearest(vector, limit, Filter(scopes), minimum) for vector in vectors]
-        new = {hit.id for hit in chain.from_iterable(offers)} - best.keys()
-        for hit in chain.from_iterable(offers):
-            similarity = hit.similarity or 0.0
-            best[hit.id] = max(similarity, best.get(hit.id, similarity))
-        rows += _load(db, new, scopes, used_since)
-        exhausted = all(len(hits) < limit for hits in offers) or limit >= LAST_FETCH
-        if exhausted or _choosable(rows) >= wanted:
-            return [_candidate(row, best[row.chunk_id]) for row in rows]
+        offers, near, exhausted = _offers(index, question, vectors, limit, minimum)
+        rows = _load(db, embedder, question, list(offers), now)
+        found = [one for row in rows if (one := _candidate(row, offers[row.chunk_id])).chunk_id in near
+                 or _answers(one, question, vectors, minimum)]
+        if exhausted or limit >= LAST_FETCH or _choosable(found) >= question.k:
+            return Found(found, next((row.profile for row in rows if row.profile), {}))
         limit *= 2
 
 
-def _choosable(rows: Iterable[Row[Any]]) -> int:
+def _offers(index: Index, question: Question, vectors: Sequence[Vectors], limit: int,
+            minimum: float) -> tuple[dict[UUID, float], set[UUID], bool]:
+    """Up to ``limit`` chunks with their similarity, which are near in meaning, and whether that is all."""
+    best: dict[UUID, float] = {}
+    meant: set[UUID] = set()
+    exhausted = True
+    for text, vector in zip(question.searched, vectors, strict=True):
+        near = index.nearest(vector, limit, question.where, minimum)
+        containing = index.containing(text, limit, question.where)
+        meant |= {hit.id for hit in near}
+        exhausted &= len(near) < limit and len(containing) < limit
+        for chunk, similarity in fuse(near, containing).items():
+            best[chunk] = max(similarity, best.get(chunk, similarity))
+    kept = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:limit]
+    return {chunk: best[chunk] for chunk in kept}, meant, exhausted and len(kept) == len(best)
+
+
+def _answers(found: Candidate, question: Question, vectors: Sequence[Vectors], minimum: float) -> bool:
+    """Whether what shares words is near enough in meaning, or has so many of them that meaning may err."""
+    if found.vector is not None and max(float(found.vector @ vector) for vector in vectors) >= minimum:
+        return True
+    asked = asked_words(question.query, question.previous)
+    return len(asked & words(found.text)) >= WORDED * len(asked) > 0
+
+
+def _choosable(found: Iterable[Candidate]) -> int:
     """How many excerpts are left by the rule of so many a document, copies counted as one."""
-    return sum(min(count, PER_DOCUMENT) for count in Counter(row.content_hash for row in rows).values())
+    of_each = Counter(candidate.origin.content_hash for candidate in found)
+    return sum(min(count, PER_DOCUMENT) for count in of_each.values())
 
 
-def _load(db: Database, ids: Set[UUID], scopes: Sequence[str], used_since: datetime) -> Sequence[Row[Any]]:
+def _load(db: Database, embedder: Embedder, question: Question, ids: Sequence[UUID],
+          now: datetime) -> Sequence[Row[Any]]:
     if not ids:
         return []
-    return db.execute(LIVE_ROWS, {"ids": list(ids), "scopes": list(scopes), "used_since": used_since})
+    where = {name: value and list(value) if isinstance(value, tuple) else value
+             for name, value in question.where._asdict().items()}
+    return db.execute(LIVE_ROWS, where | {
+        "ids": ids, "embedder": embedder.name, "used_since": now - RECENTLY, "now": now,
+        "own_scopes": sorted(set(question.scopes))})
 
 
 def _candidate(row: Row[Any], similarity: float) -> Candidate:
-    return Candidate(similarity, row.chunk_id, row.version_id, row.document_id, row.text, row.headings,
-                     origin(row), row.source_kind, row.source_weight, row.first_seen, row.last_used)
+    about = About(*(tuple(terms or ()) for terms in (row.topics, row.entities, row.keywords)))
+    return Candidate(
+        similarity, row.chunk_id, row.version_id, row.document_id, row.text, row.headings, origin(row),
+        row.source_kind, row.source_weight, row.first_seen, row.last_used, row.source_id, row.position,
+        row.gap, row.vector and np.frombuffer(row.vector, STORED).astype(np.float32), about,
+        row.content_type, tuple(Place.from_json(place) for place in row.also_at or ()))
 
 
 def readable(*scopes: InstrumentedAttribute[list[str]]) -> ColumnElement[bool]:
@@ -83,31 +147,75 @@ def readable(*scopes: InstrumentedAttribute[list[str]]) -> ColumnElement[bool]:
     return and_(*(row.contained_by(reader) for row in scopes))
 
 
+def _passing() -> ColumnElement[bool]:
+    """What the index has been asked for, once more: it may be behind the records."""
+    sources = bindparam("sources", type_=ARRAY(Uuid))
+    since, until = (bindparam(name, type_=DocumentVersion.published_at.type) for name in ("since", "until"))
+    types, languages = (bindparam(name, type_=ARRAY(Text)) for name in ("content_types", "languages"))
+    language = func.coalesce(Analysis.language, DocumentVersion.language)
+    return and_(
+        or_(sources.is_(None), Source.id == any_(sources)),
+        or_(since.is_(None), DocumentVersion.published_at >= since),
+        or_(until.is_(None), DocumentVersion.published_at < until),
+        or_(types.is_(None), Analysis.content_type == any_(types)),
+        or_(languages.is_(None), language == any_(languages)),
+    )
+
+
+def _copies() -> ScalarSelect[Any]:
+    """The documents that repeat this one, as the records know, which the reader may read."""
+    copy, home = aliased(Document), aliased(Source)
+    place = func.jsonb_build_object("title", copy.title, "url", copy.url, "source", home.name,
+                                    "published_at", copy.published_at)
+    some = (
+        select(place.label("place")).join(home, home.id == copy.source_id)
+        .where(copy.duplicate_of == Document.id, copy.state == DocumentState.DUPLICATE,
+               home.removed_at.is_(None), readable(copy.scopes, home.scopes))
+        .order_by(copy.discovered_at, copy.id).limit(MOST_COPIES).correlate(Document).subquery()
+    )
+    return select(func.jsonb_agg(some.c.place)).scalar_subquery()
+
+
+def _last_used() -> ScalarSelect[Any]:
+    return (
+        select(func.max(UsageEvent.happened_at))
+        .where(UsageEvent.document_id == Document.id, UsageEvent.used, readable(UsageEvent.scopes),
+               UsageEvent.happened_at > bindparam("used_since"))
+        .correlate(Document).scalar_subquery()
+    )
+
+
 def _live_rows() -> Select[Any]:
     """The chunks first, by their ids, whatever PostgreSQL believes of tables that have just been filled."""
     hit = (
-        select(Chunk.id, Chunk.version_id, Chunk.document_id, Chunk.text, Chunk.headings, Chunk.start,
-               Chunk.end)
+        select(Chunk.id, Chunk.version_id, Chunk.document_id, Chunk.source_id, Chunk.position, Chunk.text,
+               Chunk.headings, Chunk.start, Chunk.end,
+               case((Chunk.embedder == bindparam("embedder"), Chunk.vector)).label("vector"))
         .where(Chunk.id == any_(bindparam("ids", type_=ARRAY(Uuid))), Chunk.state == ChunkState.LIVE,
                readable(Chunk.scopes))
         .cte("hit").prefix_with("MATERIALIZED")
     )
     found = aliased(Chunk, hit)
-    last_used = (
-        select(func.max(UsageEvent.happened_at))
-        .where(UsageEvent.document_id == Document.id, UsageEvent.used, readable(UsageEvent.scopes),
-               UsageEvent.happened_at > bindparam("used_since"))
-        .scalar_subquery()
-    )
+    in_order = {"partition_by": found.version_id, "order_by": found.position}
+    next_start = func.lead(found.start).over(**in_order)
+    between = func.substr(DocumentVersion.text, found.end + 1, func.greatest(next_start - found.end, 0))
+    is_next = func.lead(found.position).over(**in_order) == found.position + 1
+    first = func.row_number().over() == 1  # one row of all has the profile
     return (
-        select(found.id.label("chunk_id"), found.version_id, found.document_id, found.text, found.headings,
-               *columns(chunk=found), Source.kind.label("source_kind"), Source.weight.label("source_weight"),
-               Document.discovered_at.label("first_seen"), last_used.label("last_used"))
+        select(found.id.label("chunk_id"), found.version_id, found.document_id, found.source_id,
+               found.position, found.text, found.headings, hit.c.vector,
+               *columns(Document, found.start, found.end),
+               case((is_next, between)).label("gap"),  # the page's text is only touched where it is needed
+               Source.kind.label("source_kind"), Source.weight.label("source_weight"),
+               Document.discovered_at.label("first_seen"), _last_used().label("last_used"),
+               Analysis.topics, Analysis.entities, Analysis.keywords, Analysis.content_type,
+               _copies().label("also_at"), case((first, interests.profile())).label("profile"))
         .join(DocumentVersion, DocumentVersion.id == found.version_id)
         .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)
+        .outerjoin(Analysis, Analysis.version_id == found.version_id)
         .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
-               readable(Document.scopes, Source.scopes))
+               readable(Document.scopes, Source.scopes), _passing())
     )
 
 

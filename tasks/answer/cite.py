@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CTE, Select, and_, bindparam, func, select
+from sqlalchemy import CTE, ColumnElement, Select, Text, and_, bindparam, func, or_, select
 from sqlalchemy.orm import aliased
 
 from models.session import Database
@@ -51,60 +51,76 @@ class Citation:
             "headings": list(self.headings),
             "text": self.text,
             "around": {"text": self.around, "start": self.around_start,
-                       "end": self.around_start + len(self.around)},
+                       "end": self.around_start + len(self.around),
+                       "before": self.around[: self.origin.start - self.around_start],
+                       "after": self.around[self.origin.end - self.around_start :]},
             "changed_since": self.changed_since,
         } | self.origin.to_json()
 
 
 def cite(db: Database, retrieval_id: UUID, label: str, scopes: Sequence[str]) -> Citation | None:
     """The record behind a label; none where there is none, may not be read, or what it cites is removed."""
-    rows = db.execute(RECORD, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)})
-    if not rows:
-        return None
-    [row] = rows
-    return Citation(
-        retrieval_id, label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
-        row.headings, row.excerpt, row.around, row.around_start, origin(row),
-        changed_since=row.answering_hash not in (None, row.content_hash),
-    )
+    return next(iter(_citations(db, retrieval_id, label, scopes)), None)
+
+
+def cite_all(db: Database, retrieval_id: UUID, scopes: Sequence[str]) -> list[Citation]:
+    """Every label of a retrieval that has a record, as ``cite`` gives it, in no order."""
+    return _citations(db, retrieval_id, None, scopes)
+
+
+def _citations(db: Database, retrieval_id: UUID, label: str | None, scopes: Sequence[str]) -> list[Citation]:
+    rows = db.execute(RECORDS, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)})
+    return [
+        Citation(
+            retrieval_id, row.label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
+            row.headings, row.excerpt, row.around, row.around_start, origin(row),
+            changed_since=row.answering_hash not in (None, row.content_hash))
+        for row in rows
+    ]
+
+
+def _asked() -> ColumnElement[bool]:
+    label = bindparam("label", type_=Text)
+    return and_(UsageEvent.retrieval_id == bindparam("retrieval_id"),
+                or_(label.is_(None), UsageEvent.label == label))
 
 
 def _merges() -> CTE:
-    """The cited document and those it has been merged into, one after the other; none that is removed."""
-    asked = and_(UsageEvent.retrieval_id == bindparam("retrieval_id"), UsageEvent.label == bindparam("label"))
+    """The cited documents and those they have been merged into, one after the other; none that is removed."""
     kept = Document.state != DocumentState.REMOVED
     cited = (
-        select(Document.id, Document.duplicate_of)
-        .join(UsageEvent, UsageEvent.document_id == Document.id).where(asked, kept)
+        select(UsageEvent.label, Document.id, Document.duplicate_of)
+        .join(UsageEvent, UsageEvent.document_id == Document.id).where(_asked(), kept)
         .cte("merges", recursive=True)
     )
     return cited.union(
-        select(Document.id, Document.duplicate_of)
+        select(cited.c.label, Document.id, Document.duplicate_of)
         .join(cited, cited.c.duplicate_of == Document.id).where(kept)
     )
 
 
-def _record() -> Select[Any]:
+def _records() -> Select[Any]:
     merges, survivor, answering = _merges(), aliased(Document), aliased(DocumentVersion)
-    version_text, around_start = DocumentVersion.text, func.greatest(Chunk.start - AROUND, 0)
+    start, end = func.coalesce(UsageEvent.start, Chunk.start), func.coalesce(UsageEvent.end, Chunk.end)
+    version_text, around_start = DocumentVersion.text, func.greatest(start - AROUND, 0)
     return (
         select(
-            UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id, UsageEvent.chunk_id,
-            DocumentVersion.number, Chunk.headings, *columns(survivor), around_start.label("around_start"),
-            func.substr(version_text, Chunk.start + 1, Chunk.end - Chunk.start).label("excerpt"),
-            func.substr(version_text, around_start + 1, Chunk.end + AROUND - around_start).label("around"),
+            UsageEvent.label, UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id,
+            UsageEvent.chunk_id, DocumentVersion.number, Chunk.headings, *columns(survivor, start, end),
+            around_start.label("around_start"),
+            func.substr(version_text, start + 1, end - start).label("excerpt"),
+            func.substr(version_text, around_start + 1, end + AROUND - around_start).label("around"),
             answering.content_hash.label("answering_hash"),
         )
         .join(Chunk, Chunk.id == UsageEvent.chunk_id)
         .join(DocumentVersion, DocumentVersion.id == UsageEvent.version_id)
-        .join(merges, merges.c.duplicate_of.is_(None))
+        .join(merges, and_(merges.c.label == UsageEvent.label, merges.c.duplicate_of.is_(None)))
         .join(survivor, survivor.id == merges.c.id)
         .join(Source, Source.id == survivor.source_id)
         .outerjoin(answering, answering.id == survivor.version_id)
-        .where(UsageEvent.retrieval_id == bindparam("retrieval_id"), UsageEvent.label == bindparam("label"),
-               Source.removed_at.is_(None),
+        .where(_asked(), Source.removed_at.is_(None),
                readable(UsageEvent.scopes, DocumentVersion.scopes, survivor.scopes, Source.scopes))
     )
 
 
-RECORD = _record()
+RECORDS = _records()

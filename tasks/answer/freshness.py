@@ -23,6 +23,7 @@ HALF_LIVES: Mapping[ContentType, timedelta] = {  # a type that is not here does 
     ContentType.TIME_SENSITIVE: timedelta(days=30),
     ContentType.OPINION: timedelta(days=90),
 }
+KNOWN = frozenset(ContentType)
 
 DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -48,8 +49,10 @@ def asks_for_recent(query: str) -> bool:
     return RECENT.search(plain) is not None
 
 
-def content_type(kind: str) -> ContentType:
-    """What a document is taken for while nothing has analysed it: what feeds bring ages, the rest stands."""
+def content_type(kind: str, analysed: str | None = None) -> ContentType:
+    """What its analysis says a document is; before that, what feeds bring ages and the rest stands."""
+    if analysed in KNOWN:
+        return ContentType(analysed)
     return ContentType.TIME_SENSITIVE if kind == SourceKind.FEED else ContentType.REFERENCE
 
 

@@ -5,8 +5,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row
+from sqlalchemy.orm import InstrumentedAttribute
 
-from models.tables import Chunk, Document, DocumentVersion, Source
+from models.tables import Document, DocumentVersion, Source
 
 
 class Origin(NamedTuple):
@@ -27,6 +28,27 @@ class Origin(NamedTuple):
         return {name: json_value(value) for name, value in self._asdict().items()}
 
 
+class Place(NamedTuple):
+    """Where the same text stands, too."""
+
+    title: str | None
+    url: str
+    source: str
+    published_at: datetime | None
+
+    @classmethod
+    def of(cls, origin: Origin) -> "Place":
+        return cls(origin.title, origin.url, origin.source, origin.published_at)
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Place":
+        dated = stored["published_at"]
+        return cls(**stored | {"published_at": dated and datetime.fromisoformat(dated)})
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: json_value(value) for name, value in self._asdict().items()}
+
+
 fields_of = attrgetter(*Origin._fields)
 
 
@@ -34,14 +56,15 @@ def json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def columns(document: type[Document] = Document, chunk: type[Chunk] = Chunk) -> list[ColumnElement[Any]]:
-    """What ``origin`` needs of a row that joins chunk, version, source and the ``document`` to point to."""
+def columns(document: type[Document], start: ColumnElement[int] | InstrumentedAttribute[int],
+            end: ColumnElement[int] | InstrumentedAttribute[int]) -> list[ColumnElement[Any]]:
+    """What ``origin`` needs of a row that joins version, source and the ``document`` to point to."""
     version = DocumentVersion
     return [
         version.title.label("title"), document.url.label("url"), Source.name.label("source"),
         version.author.label("author"), version.published_at.label("published_at"),
         version.read_at.label("read_at"), version.content_hash.label("content_hash"),
-        chunk.start.label("start"), chunk.end.label("end"),
+        start.label("start"), end.label("end"),
         document.failing_since.label("failing_since"),
     ]
 

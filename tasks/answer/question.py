@@ -1,17 +1,28 @@
 """A question as it is asked, checked once at the door."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import cast
+from uuid import UUID
 
 from models.tables import LIBRARY_SCOPE
+from tasks.answer.freshness import ContentType, asks_for_recent
+from tasks.ports import Filter
 
 MAX_CHARACTERS = 10_000
 MAX_EXCERPTS = 100
+MAX_CHOICES = 100  # sources, types or languages of a filter
 UNSTORABLE = {0: None} | dict.fromkeys(range(0xD800, 0xE000))  # NUL, lone surrogates: PostgreSQL refuses them
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, by whom, and how much may come back. Raises ValueError, one clear sentence."""
+    """What is asked, by whom, and how much may come back. Raises ValueError, one clear sentence.
+
+    A filter that is None lets everything through. A time without a zone is UTC.
+    """
 
     query: str
     previous: str | None = None  # the message before it in the conversation
@@ -20,12 +31,35 @@ class Question:
     min_similarity: float | None = None  # cosine; none: the library's own minimum
     explain: bool = False
     scopes: tuple[str, ...] = (LIBRARY_SCOPE,)  # what the reader may read
+    recent: bool | None = None  # whether it is about recent developments; none: its wording says
+    sources: tuple[UUID, ...] | None = None
+    since: date | datetime | None = None  # published then or later
+    until: date | datetime | None = None  # published before then; a day is included
+    content_types: tuple[str, ...] | None = None
+    languages: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", _clean(self.query))
         object.__setattr__(self, "previous", _clean(self.previous or "") or None)
-        if reason := self._refusal():
+        object.__setattr__(self, "since", _moment(self.since))
+        object.__setattr__(self, "until", _moment(self.until, days=1))
+        if reason := next(self._refusals(), None):
             raise ValueError(reason)
+
+    @property
+    def wants_recent(self) -> bool:
+        """Whether freshness counts double."""
+        return asks_for_recent(self.query) if self.recent is None else self.recent
+
+    @property
+    def where(self) -> Filter:
+        since, until = cast(datetime | None, self.since), cast(datetime | None, self.until)
+        return Filter(self.scopes, self.sources, since, until, self.content_types, self.languages)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether some of what the reader may read is left out."""
+        return any(chosen is not None for chosen in self.where[1:])
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -36,19 +70,44 @@ class Question:
         """
         return (self.query, f"{self.query}\n{self.previous}") if self.previous else (self.query,)
 
-    def _refusal(self) -> str | None:
+    def _refusals(self) -> Iterator[str]:
         if not self.query:
-            return "the query is empty: ask something"
+            yield "the query is empty: ask something"
         for name, text in (("query", self.query), ("previous message", self.previous or "")):
             if len(text) > MAX_CHARACTERS:
-                return f"the {name} has {len(text):,} characters: at most {MAX_CHARACTERS:,} are taken"
+                yield f"the {name} has {len(text):,} characters: at most {MAX_CHARACTERS:,} are taken"
         if not 1 <= self.k <= MAX_EXCERPTS:
-            return f"k is {self.k}: ask for 1 to {MAX_EXCERPTS} excerpts"
+            yield f"k is {self.k}: ask for 1 to {MAX_EXCERPTS} excerpts"
         if self.budget_tokens is not None and self.budget_tokens < 0:
-            return f"budget_tokens is {self.budget_tokens}: give 0 or more, or leave it out"
+            yield f"budget_tokens is {self.budget_tokens}: give 0 or more, or leave it out"
         if self.min_similarity is not None and not 0 <= self.min_similarity <= 1:
-            return f"min_similarity is {self.min_similarity}: give a number from 0 to 1, or leave it out"
-        return None if self.scopes else "no scope is given: name at least one that the reader may read"
+            yield f"min_similarity is {self.min_similarity}: give a number from 0 to 1, or leave it out"
+        if not self.scopes:
+            yield "no scope is given: name at least one that the reader may read"
+        if self.since and self.until and self.since > self.until:
+            yield "since is after until: nothing lies between them"
+        for name in ("sources", "content_types", "languages"):
+            if (chosen := getattr(self, name)) is not None and not 1 <= len(chosen) <= MAX_CHOICES:
+                yield f"{name} has {len(chosen)} values: name 1 to {MAX_CHOICES}, or leave it out"
+        if strange := set(self.content_types or ()) - {*ContentType}:
+            yield f"there is no content type {min(strange)!r}: there are {', '.join(ContentType)}"
+
+
+def parse_moment(text: str) -> date | datetime:
+    """A day or a moment as people write it. Raises ValueError, one clear sentence."""
+    with suppress(ValueError):
+        return date.fromisoformat(text)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("write it like 2026-05-20 or 2026-05-20T12:00Z") from error
+
+
+def _moment(given: date | datetime | None, days: int = 0) -> datetime | None:
+    """A moment as it is, or the one some ``days`` after a day has begun."""
+    if isinstance(given, datetime):
+        return given if given.tzinfo else given.replace(tzinfo=UTC)
+    return given and datetime.combine(given, time.min, UTC) + timedelta(days=days)
 
 
 def _clean(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from tasks.answer.origin import Origin
+from tasks.answer.origin import Origin, Place
 
 
 class Score(NamedTuple):
@@ -25,7 +25,11 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A chunk in an answer under its label; ``why`` says why one that was not used was dropped."""
+    """A chunk, or two that follow each other, in an answer under its label.
+
+    ``story`` is shared by what different sources say of one event, ``also_at`` is where else the text stands,
+    ``why`` says why one that was not used was dropped.
+    """
 
     label: str
     used: bool
@@ -36,6 +40,7 @@ class Excerpt:
     chunk_id: UUID
     origin: Origin
     score: Score
+    also_at: Sequence[Place] = ()
     why: str | None = None
     story: str | None = None
     explanation: str | None = None
@@ -53,6 +58,7 @@ class Excerpt:
             "chunk_id": str(self.chunk_id),
             "story": self.story,
             "citation": self.origin.to_json(),
+            "also_at": [place.to_json() for place in self.also_at],
             "score": self.score.to_json(),
         } | {name: value for name, value in said.items() if value is not None}
 

@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from time import perf_counter
 from uuid import uuid4
 
 from models.session import Database
+from tasks.answer.about import asked_words, named
 from tasks.answer.candidates import find
 from tasks.answer.choose import Choice, choose
-from tasks.answer.freshness import HALF_LIVES, ContentType, asks_for_recent
+from tasks.answer.freshness import HALF_LIVES, ContentType
 from tasks.answer.prompt import block, prompt, sizes
 from tasks.answer.question import Question
-from tasks.answer.rank import RECENTLY, WEIGHTS, Ranked, Weights, explain, rank
+from tasks.answer.rank import WEIGHTS, Ranked, Reader, Weights, explain, rank
 from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval
+from tasks.answer.stories import label
 from tasks.answer.usage import record
 from tasks.ports import Embedder, Index
 
 MIN_SIMILARITY = 0.30  # cosine; keeps 97 % of the best relevant documents, rejects 73 % of foreign questions
 MAX_PASSED_OVER = 10  # reported as dropped, beside what was over the budget
+MOST_LEARNED = 8  # topics that one question strengthens
 
 
 def retrieve(db: Database, embedder: Embedder, index: Index, question: Question, now: datetime,
@@ -27,30 +30,33 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     """The excerpts that answer a question best, or the sentence that says why there are none.
 
     ``minimum`` is the similarity required where the question names none. Beside the embedding and the
-    index it costs one statement and one insert.
+    index it costs one statement for the rows, and one that records what was used.
     """
     retrieval_id, times = uuid4(), [perf_counter()]
-    recent = asks_for_recent(question.query)
-    weights = weights.for_recent() if recent else weights
-    minimum = minimum if question.min_similarity is None else question.min_similarity
-
     vectors = [embedder.embed_query(text).ravel() for text in question.searched]
     times.append(perf_counter())
-    candidates = find(db, index, vectors, question.k, minimum, question.scopes, now - RECENTLY)
+    minimum = minimum if question.min_similarity is None else question.min_similarity
+    found = find(db, embedder, index, question, vectors, minimum, now)
     times.append(perf_counter())
-    choice = choose(rank(candidates, now, weights, half_lives), question.k)
+    weights = weights.for_recent() if question.wants_recent else weights
+    reader = Reader(now, asked_words(question.query, question.previous), found.profile, weights, half_lives)
+    choice = choose(rank(found.candidates, reader), question.k)
+    stories = label([entry.candidate for entry in choice.chosen])
     mark = retrieval_id.hex[:8]
-    blocks = [block(f"K{n}", entry.candidate) for n, entry in enumerate(choice.chosen, 1)]
+    blocks = [block(f"K{n}", entry.candidate, story)
+              for n, (entry, story) in enumerate(zip(choice.chosen, stories, strict=True), 1)]
     fitting = _fitting(mark, blocks, question.budget_tokens, embedder)
     excerpts = [
-        _excerpt(f"K{n}", entry, why, explain(entry, now, weights) if question.explain else None)
-        for n, (entry, why) in enumerate(_verdicts(choice, fitting, question.budget_tokens), 1)
+        _excerpt(f"K{n}", entry, why, story, explain(entry, reader) if question.explain else None)
+        for n, ((entry, why), story) in enumerate(
+            zip_longest(_verdicts(choice, fitting, question.budget_tokens), stories), 1)
     ]
     times.append(perf_counter())
-    record(db, retrieval_id, question, excerpts, now)
-    nothing = None if fitting else _nothing(choice, minimum, question.budget_tokens)
-    return Retrieval(retrieval_id, recent, _elapsed(times), excerpts[:fitting], excerpts[fitting:],
-                     prompt(mark, blocks[:fitting]), nothing)
+    used = (entry.candidate.about for entry in choice.chosen[:fitting])
+    record(db, retrieval_id, question, excerpts, named(reader.asked, used)[:MOST_LEARNED], now)
+    nothing = None if fitting else _nothing(choice, minimum, question)
+    return Retrieval(retrieval_id, question.wants_recent, _elapsed(times), excerpts[:fitting],
+                     excerpts[fitting:], prompt(mark, blocks[:fitting]), nothing)
 
 
 def _fitting(mark: str, blocks: list[str], budget: int | None, embedder: Embedder) -> int:
@@ -67,16 +73,19 @@ def _verdicts(choice: Choice, fitting: int, budget: int | None) -> Iterator[tupl
     yield from choice.passed_over[:MAX_PASSED_OVER]
 
 
-def _excerpt(label: str, entry: Ranked, why: str | None, explanation: str | None) -> Excerpt:
+def _excerpt(label: str, entry: Ranked, why: str | None, story: str | None,
+             explanation: str | None) -> Excerpt:
     found = entry.candidate
     return Excerpt(label, why is None, found.text, found.headings, found.document_id, found.version_id,
-                   found.chunk_id, found.origin, entry.score, why=why, explanation=explanation)
+                   found.chunk_id, found.origin, entry.score, found.also_at, why, story, explanation)
 
 
-def _nothing(choice: Choice, minimum: float, budget: int | None) -> str:
+def _nothing(choice: Choice, minimum: float, question: Question) -> str:
     if choice.chosen:
+        budget = question.budget_tokens
         return f"A budget of {budget} tokens has no room for an excerpt: give more, or leave it out."
-    return f"Nothing in the library is close enough to the question: none is {minimum:.2f} similar or more."
+    where = "that the filters let through" if question.filtered else "in the library"
+    return f"Nothing {where} is close enough to the question: none is {minimum:.2f} similar or more."
 
 
 def _elapsed(times: list[float]) -> Elapsed:

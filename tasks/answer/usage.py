@@ -10,30 +10,35 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from models.session import Database
 from models.tables import UsageEvent
+from tasks.answer.interests import learning
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Excerpt
 
-OF_EACH = ("label", "used", "why", "document_id", "version_id", "chunk_id", "score")
-OF_ALL = ("retrieval_id", "query", "scopes", "happened_at")
+OF_EACH = ("label", "used", "why", "document_id", "version_id", "chunk_id", "start", "end", "score")
+OF_ALL = ("retrieval_id", "query", "previous", "scopes", "happened_at")
 
 
 def record(db: Database, retrieval_id: UUID, question: Question, excerpts: Sequence[Excerpt],
-           now: datetime) -> None:
-    """A row for each excerpt, readable by those who have every scope of the one who asked.
+           learned: Sequence[str], now: datetime) -> None:
+    """A row for each excerpt, readable by those who have every scope of the asker, and the asker's interests.
 
     It does not wait until the disk has the rows: a crash of PostgreSQL may lose those of its last second.
     """
     if not excerpts:
         return
-    values = {"retrieval_id": retrieval_id, "query": question.query, "happened_at": now,
-              "scopes": sorted(set(question.scopes)), "rows": [_row(excerpt) for excerpt in excerpts]}
-    db.execute(INSERT, values)
+    scopes = sorted(set(question.scopes))
+    values = {"retrieval_id": retrieval_id, "query": question.query, "previous": question.previous,
+              "happened_at": now, "scopes": scopes, "rows": [_row(excerpt) for excerpt in excerpts]}
+    if learned:
+        db.execute(INSERT_AND_LEARN, values | {"own_scopes": scopes, "learned": sorted(learned), "now": now})
+    else:
+        db.execute(INSERT, values)
 
 
 def _row(excerpt: Excerpt) -> dict[str, Any]:
     ids = {name: str(getattr(excerpt, name)) for name in ("document_id", "version_id", "chunk_id")}
     return ids | {"label": excerpt.label, "used": excerpt.used, "why": excerpt.why,
-                  "score": excerpt.score.to_json()}
+                  "start": excerpt.origin.start, "end": excerpt.origin.end, "score": excerpt.score.to_json()}
 
 
 def _insert() -> Insert:
@@ -49,3 +54,4 @@ def _insert() -> Insert:
 
 
 INSERT = _insert()
+INSERT_AND_LEARN = INSERT.add_cte(learning())

@@ -12,7 +12,7 @@ import pytest
 from models.blocks import SEPARATOR, digest
 from models.session import Database
 from models.states import ChunkState, DocumentState, SourceKind
-from models.tables import LIBRARY_SCOPE, Chunk, Document, DocumentVersion, Source
+from models.tables import LIBRARY_SCOPE, Analysis, Chunk, Document, DocumentVersion, Source
 from tasks.answer.cite import Citation, cite
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
@@ -47,7 +47,7 @@ class WordEmbedder:
 
 
 class BruteIndex:
-    """Compares with every vector. It knows no scopes, so that only the records keep a reader out."""
+    """Compares with every vector and text. It knows no filters: only the records keep a reader out."""
 
     def __init__(self) -> None:
         self.entries: dict[UUID, Entry] = {}
@@ -60,9 +60,15 @@ class BruteIndex:
             self.entries.pop(chunk_id, None)
 
     def nearest(self, vector: Vectors, limit: int, where: Filter, minimum: float) -> list[Hit]:
-        near = {entry.id: float(entry.vector @ vector) for entry in self.entries.values()}
-        best = sorted((it for it in near if near[it] >= minimum), key=lambda it: -near[it])
-        return [Hit(it, similarity=near[it]) for it in best[:limit]]
+        hits = [Hit(entry.id, similarity=float(entry.vector @ vector)) for entry in self.entries.values()]
+        near = [hit for hit in hits if (hit.similarity or 0) >= minimum]
+        return sorted(near, key=lambda hit: -(hit.similarity or 0))[:limit]
+
+    def containing(self, words: str, limit: int, where: Filter) -> list[Hit]:
+        asked = set(words.lower().split())
+        shared = {entry.id: len(asked & set(entry.text.lower().split())) for entry in self.entries.values()}
+        hits = [Hit(chunk, words=float(count)) for chunk, count in shared.items() if count]
+        return sorted(hits, key=lambda hit: -(hit.words or 0))[:limit]
 
     def count(self) -> int:
         return len(self.entries)
@@ -71,6 +77,9 @@ class BruteIndex:
         return iter(self.entries)
 
     def close(self) -> None: ...
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"a retrieval has no use for {name}")
 
 
 @dataclass
@@ -116,24 +125,36 @@ class Library:
             chunks = list(self._chunks(document, version, paragraphs))
             session.add_all(chunks)
             session.query(Document).filter_by(id=document.id).update({"version_id": version.id})
-        vectors = self.embedder.embed(paragraphs)
         self.index.upsert([
-            Entry(id=chunk.id, vector=vector, document_id=document.id, version_id=version.id,
+            Entry(id=chunk.id, vector=vector, text=chunk.text, document_id=document.id, version_id=version.id,
                   source_id=document.source_id, scopes=document.scopes)
-            for chunk, vector in zip(chunks, vectors, strict=True)
+            for chunk, vector in zip(chunks, self.embedder.embed(paragraphs), strict=True)
         ])
         return version
+
+    def analyse(self, document: Document, content_type: str = "news", language: str = "en",
+                **terms: list[str]) -> Document:
+        """What was understood of the version that answers."""
+        with self.db.begin() as session:
+            version = session.get_one(Document, document.id).version_id
+            found = {"topics": [], "entities": [], "keywords": []} | terms
+            session.add(Analysis(version_id=version, summary="", category=None, content_type=content_type,
+                                 language=language, confidence=1.0, analyser="by hand", analysed_at=NOW,
+                                 **found))
+        return document
 
     def _chunks(
         self, document: Document, version: DocumentVersion, paragraphs: Sequence[str]
     ) -> Iterator[Chunk]:
         start = 0
-        for position, text in enumerate(paragraphs):
+        vectors = self.embedder.embed(paragraphs).astype("<f2")
+        for position, (text, vector) in enumerate(zip(paragraphs, vectors, strict=True)):
             yield Chunk(
                 id=uuid5(version.id, str(position)), version_id=version.id, document_id=document.id,
                 source_id=document.source_id, scopes=document.scopes, position=position, text=text,
                 headings=[document.title or ""], start=start, end=start + len(text), tokens=len(text.split()),
-                digest=digest(text), vector=b"", embedder=self.embedder.name, state=ChunkState.LIVE,
+                digest=digest(text), vector=vector.tobytes(), embedder=self.embedder.name,
+                state=ChunkState.LIVE,
             )
             start += len(text) + len(SEPARATOR)
 

@@ -43,6 +43,8 @@ def test_the_text_and_what_stands_around_it_are_the_versions_own(
     around_end = citation.around_start + len(citation.around)
     assert citation.around == text[citation.around_start : around_end]
     assert citation.around_start == max(start - 500, 0)
+    marked = citation.to_json()["around"]
+    assert marked["before"] + citation.text + marked["after"] == marked["text"]
     assert around_end == min(end + 500, len(text))
 
 
@@ -59,7 +61,7 @@ def test_it_says_where_the_excerpt_is_from(library: Any) -> None:
     assert (told["retrieval_id"], told["label"], told["used"], told["document_id"], told["version"]) == (
         str(found.retrieval_id), "K1", True, str(document.id), 1
     )
-    assert told["around"] == {"text": ASKED, "start": 0, "end": len(ASKED)}
+    assert told["around"] == {"text": ASKED, "start": 0, "end": len(ASKED), "before": "", "after": ""}
     assert told["changed_since"] is False
 
 

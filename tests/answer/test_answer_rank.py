@@ -1,6 +1,7 @@
 """The score by arithmetic, and its properties over candidates of every kind."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,14 +11,16 @@ from hypothesis import strategies as st
 from tasks.answer.candidates import Candidate
 from tasks.answer.choose import A_COPY, A_THIRD, choose
 from tasks.answer.origin import Origin
-from tasks.answer.rank import WEIGHTS, explain, rank, score
+from tasks.answer.rank import WEIGHTS, Reader, explain, rank, score
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
+READER = Reader(NOW)
+IN_A_HURRY = Reader(NOW, weights=WEIGHTS.for_recent())
 
 
 def candidate(similarity: float = 0.5, *, kind: str = "feed", weight: float = 0.5, days: float | None = None,
               seen_days: float = 0, used_hours: float | None = None, document: UUID | None = None,
-              content_hash: str | None = None, text: str | None = None) -> Candidate:
+              content_hash: str | None = None, text: str | None = None, **more: Any) -> Candidate:
     """``days`` since publication, ``seen_days`` since it was found, ``used_hours`` since it was last used."""
     chunk, document = uuid4(), document or uuid4()
     published = NOW - timedelta(days=days) if days is not None else None
@@ -25,7 +28,7 @@ def candidate(similarity: float = 0.5, *, kind: str = "feed", weight: float = 0.
     origin = Origin("Title", "https://example.org/", "Source", None, published, NOW,
                     content_hash or document.hex, 0, 1)
     return Candidate(similarity, chunk, uuid4(), document, text or chunk.hex, [], origin, kind, weight,
-                     NOW - timedelta(days=seen_days), used)
+                     NOW - timedelta(days=seen_days), used, **more)
 
 
 @pytest.mark.parametrize(
@@ -49,23 +52,23 @@ def candidate(similarity: float = 0.5, *, kind: str = "feed", weight: float = 0.
          "used three hours ago", "used six hours ago", "never below 0", "rounded above 1"],
 )
 def test_a_score_is_the_sum_that_its_parts_give(found: Candidate, usual: float, recent: float) -> None:
-    assert score(found, NOW, WEIGHTS).total == pytest.approx(usual, abs=1e-6)
-    assert score(found, NOW, WEIGHTS.for_recent()).total == pytest.approx(recent, abs=1e-6)
+    assert score(found, READER).total == pytest.approx(usual, abs=1e-6)
+    assert score(found, IN_A_HURRY).total == pytest.approx(recent, abs=1e-6)
 
 
 def test_the_explanation_is_the_sum_in_words() -> None:
-    [ranked] = rank([candidate(0.5, days=15, weight=0.5, used_hours=3)], NOW, WEIGHTS)
-    assert explain(ranked, NOW, WEIGHTS) == (
+    [ranked] = rank([candidate(0.5, days=15, weight=0.5, used_hours=3)], READER)
+    assert explain(ranked, READER) == (
         "0.60 * similarity 0.5000 + 0.15 * topic 0.0000 + 0.10 * freshness 0.7071 + 0.10 * source 0.5000"
         " + 0.05 * interest 0.0000 - recently used 0.0250 = 0.3957; time-sensitive, published 15.0 days ago"
     )
-    [undated] = rank([candidate(seen_days=2)], NOW, WEIGHTS)
-    assert explain(undated, NOW, WEIGHTS).endswith("time-sensitive, not dated, first seen 2.0 days ago")
+    [undated] = rank([candidate(seen_days=2)], READER)
+    assert explain(undated, READER).endswith("time-sensitive, not dated, first seen 2.0 days ago")
 
 
 def test_the_same_candidates_come_in_the_same_order_however_they_are_offered() -> None:
     equals = [candidate(days=1) for _ in range(9)]
-    assert rank(equals, NOW, WEIGHTS) == rank(reversed(equals), NOW, WEIGHTS)
+    assert rank(equals, READER) == rank(reversed(equals), READER)
 
 
 anything = st.builds(
@@ -77,7 +80,7 @@ anything = st.builds(
 
 @given(anything, st.booleans())
 def test_every_part_lies_between_0_and_1(found: Candidate, recent: bool) -> None:
-    scored = score(found, NOW, WEIGHTS.for_recent() if recent else WEIGHTS)
+    scored = score(found, IN_A_HURRY if recent else READER)
     assert all(0 <= part <= 1 for part in scored.to_json().values())
     assert scored.recently_used <= 0.05
 
@@ -95,7 +98,7 @@ def test_more_similar_fresher_weightier_or_longer_unused_never_scores_less(
         candidate(similarity, days=days + older, weight=weight + weightier, used_hours=hours),
         candidate(similarity, days=days + older, weight=weight, used_hours=hours + longer),
     ):
-        assert score(better, NOW, WEIGHTS).total >= score(base, NOW, WEIGHTS).total - 1e-12
+        assert score(better, READER).total >= score(base, READER).total - 1e-12
 
 
 documents = [UUID(int=n) for n in range(1, 6)]
@@ -108,7 +111,7 @@ libraries = st.lists(
 
 @given(libraries, st.integers(1, 10))
 def test_a_choice_holds_at_most_k_two_a_document_and_no_text_twice(found: list[Candidate], k: int) -> None:
-    ranked = rank(found, NOW, WEIGHTS)
+    ranked = rank(found, READER)
     choice = choose(ranked, k)
     chosen = [entry.candidate for entry in choice.chosen]
     by_document = [c.document_id for c in chosen]
@@ -123,7 +126,7 @@ def test_a_choice_holds_at_most_k_two_a_document_and_no_text_twice(found: list[C
 def test_a_second_excerpt_is_chosen_only_when_every_document_has_had_its_turn(
     found: list[Candidate], k: int
 ) -> None:
-    choice = choose(rank(found, NOW, WEIGHTS), k)
+    choice = choose(rank(found, READER), k)
     chosen = [entry.candidate.document_id for entry in choice.chosen]
     left_out = {entry.candidate.document_id for entry, why in choice.passed_over if why.startswith("beyond")}
     if len(set(chosen)) < len(chosen):
@@ -139,7 +142,7 @@ def test_each_that_is_passed_over_says_why() -> None:
         candidate(0.7, document=long, content_hash="a"), candidate(0.6, document=copy, content_hash="a"),
         candidate(0.5, document=other, text="one"), candidate(0.4, text="one"), candidate(0.3),
     ]
-    choice = choose(rank(found, NOW, WEIGHTS), k=2)
+    choice = choose(rank(found, READER), k=2)
     assert [entry.candidate.similarity for entry in choice.chosen] == [0.9, 0.5]
     assert [(entry.candidate.similarity, why) for entry, why in choice.passed_over] == [
         (0.8, "beyond the 2 asked for"), (0.7, A_THIRD), (0.6, A_COPY), (0.4, A_COPY),

@@ -23,6 +23,11 @@ ASKED = "harbour ferry strike crew wages talks port union owners offer"
 others = count()
 
 
+def apart(*texts: str) -> list[str]:
+    """Paragraphs with something else between them, so that they are no neighbours."""
+    return [paragraph for text in texts for paragraph in (text, "something else")]
+
+
 def alike(shared: int) -> str:
     return " ".join([*ASKED.split()[:shared], *(f"other{next(others)}" for _ in range(10 - shared))])
 
@@ -91,7 +96,7 @@ def test_the_answer_has_the_shape_of_the_contract(library: Any) -> None:
     assert answer["elapsed_ms"].keys() == {"embed", "search", "rank", "total"}
     shape = {
         "label", "used", "text", "headings", "document_id", "version_id", "chunk_id", "story", "citation",
-        "score",
+        "also_at", "score",
     }
     [used] = answer["excerpts"]
     assert used.keys() == shape
@@ -176,8 +181,8 @@ def test_a_reader_sees_only_what_all_of_their_scopes_allow(library: Any) -> None
 
 
 def test_one_long_article_and_its_copies_do_not_fill_the_list(library: Any) -> None:
-    library.document(library.source(), *(alike(9) for _ in range(9)), title="long")
-    wire = alike(8), alike(8)
+    library.document(library.source(), *apart(*(alike(9) for _ in range(9))), title="long")
+    wire = apart(alike(8), alike(8))
     for n in range(4):
         library.document(library.source(f"Copier {n}"), *wire, title="wire")
     near_copy = *wire, "and a footer of their own"
@@ -193,13 +198,13 @@ def test_one_long_article_and_its_copies_do_not_fill_the_list(library: Any) -> N
 
 
 def test_a_document_that_fills_the_first_fetch_does_not_hide_the_others(library: Any) -> None:
-    library.document(library.source(), *(alike(9) for _ in range(300)), title="long")
+    library.document(library.source(), *apart(*(alike(9) for _ in range(150))), title="long")
     library.document(library.source(), alike(5), title="short")
     assert titles(library.ask(ASKED, k=3).excerpts) == ["long", "long", "short"]
 
 
 def test_every_document_has_its_turn_before_one_has_a_second(library: Any) -> None:
-    library.document(library.source(), alike(9), alike(8), title="A")
+    library.document(library.source(), alike(9), "something else", alike(8), title="A")
     library.document(library.source(), alike(7), title="B")
     library.document(library.source(), alike(6), title="C")
     assert titles(library.ask(ASKED, k=3).excerpts) == ["A", "B", "C"]
@@ -264,7 +269,7 @@ def test_a_long_tail_is_not_reported(library: Any) -> None:
 def test_no_label_is_given_without_a_record_and_none_twice(library: Any) -> None:
     for shared in range(4, 10):
         library.document(library.source(), *(alike(shared) for _ in range(3)))
-    found = library.ask(f" {ASKED}\0 ", k=3, budget_tokens=90)
+    found = library.ask(f" {ASKED}\0 ", k=3, budget_tokens=110)
     given = [*found.excerpts, *found.dropped]
     assert [excerpt.label for excerpt in given] == [f"K{n}" for n in range(1, len(given) + 1)]
     rows = recorded(library)

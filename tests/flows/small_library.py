@@ -145,6 +145,7 @@ class SmallLibrary:
 
     worker = "small"
     renderer = None
+    model: Any = None
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
         self.db = db
