@@ -1,12 +1,140 @@
-"""Two searches, one similarity."""
+"""What vectors and words say of passages, made one: a similarity from 0 to 1 that the ranking takes.
 
-from collections.abc import Sequence
+Measured by ``make bench-retrieval`` (benchmarks/RETRIEVAL.md), which says what each part of it is worth.
+"""
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from functools import cache, lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
-from tasks.ports import Hit
+import numpy as np
+from numpy.typing import NDArray
+
+from models.words import FUNCTION_WORDS, JOINTS, Token, folded, telling, tokens
+from tasks.ports import Vectors
+
+COSINE = 0.5  # its weight; the rest is that of the words
+HALF = 4.0  # BM25 per word of the question that counts a half; a word in one passage of 1,000 gives 7
+KIN = 50  # of the best that look at each other
+KINSHIP = 0.5  # how much of a passage's similarity is that of its kin
+NEARNESS = 8  # the power that makes few of many kin
+COVERED = 0.75  # of a question's words, in a passage that is found though its vector is far
+RARE = 5  # passages that may hold a word, of those that the index offers
+ABOUT_TEXTS = frozenset([  # what questions to a library say of any text, beside function words
+    "article", "articles", "describe", "described", "describes", "document", "documents", "explain",
+    "find", "give", "know", "mean", "means", "mention", "mentioned", "mentions", "page", "pages",
+    "please", "said", "say", "says", "show", "source", "sources", "tell", "text", "texts",
+])
+SAYING_NOTHING = FUNCTION_WORDS | ABOUT_TEXTS
+
+Numbers = NDArray[np.float64]
 
 
-def fuse(near: Sequence[Hit], containing: Sequence[Hit]) -> dict[UUID, float]:
-    """Each chunk that either search offers, with its similarity in 0 to 1."""
-    found = {hit.id: 0.0 for hit in containing}
-    return found | {hit.id: min(max(hit.similarity or 0.0, 0.0), 1.0) for hit in near}
+class Evidence(NamedTuple):
+    """What is known of a passage that the index offered, by its vector, by words, or by both."""
+
+    id: UUID
+    document_id: UUID
+    text: str  # of which its words are indexed
+    vector: Vectors  # shape (dimensions,), unit length
+    cosine: float  # with the question
+    words: float  # BM25; 0 where its words offered nothing
+
+
+class Fused(NamedTuple):
+    """A passage with its similarity, and the parts it was made of."""
+
+    id: UUID
+    similarity: float  # 0 to 1
+    cosine: float
+    words: float  # 0 to 1
+    exact: bool  # holds a rare word that the question is about
+
+
+def fuse(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused]:
+    """The passages whose cosine is at least ``minimum``, or that hold a rare word asked for; best first.
+
+    The similarity rises with both parts of a passage, and does not depend on ``minimum`` nor on the order of
+    ``found``. Equals come by their ids.
+    """
+    evidence = sorted(found, key=lambda each: each.id)
+    if not evidence:
+        return []
+    cosines = np.clip([each.cosine for each in evidence], 0, 1)
+    words = share([each.words for each in evidence], len(telling(question)))
+    similarities = with_kin(COSINE * cosines + (1 - COSINE) * words, evidence)
+    far = [each for each in evidence if each.cosine < minimum and each.words > 0]
+    exact = holding(asked(question), far, evidence) if far else set()
+    fused = (Fused(each.id, min(float(similarity), 1.0), each.cosine, float(word), each.id in exact)
+             for each, similarity, word in zip(evidence, similarities, words, strict=True)
+             if each.cosine >= minimum or each.id in exact)
+    return sorted(fused, key=lambda one: (-one.similarity, one.id))
+
+
+def share(scores: Sequence[float], asked_for: int) -> Numbers:
+    """BM25 as a number from 0 to 1 that means the same in every question: half at ``HALF`` per word of it.
+
+    Not a share of the best score, which is 1 for something in every question.
+    """
+    scaled = np.maximum(scores, 0) / (HALF * max(asked_for, 1))
+    result: Numbers = scaled / (1 + scaled)
+    return result
+
+
+def with_kin(similarities: Numbers, evidence: Sequence[Evidence]) -> Numbers:
+    """The best ones' similarities, each drawn to those of what is near it in other documents.
+
+    What answers stands together (the cluster hypothesis); a mean, so that copies cannot raise each other.
+    """
+    best = np.argsort(-similarities, kind="stable")[:KIN]
+    vectors = np.stack([evidence[i].vector for i in best]).astype(np.float64)
+    documents = np.array([evidence[i].document_id.int % (1 << 63) for i in best])
+    near = np.clip(vectors @ vectors.T, 0, 1) ** NEARNESS * (documents[:, None] != documents)
+    own, total = similarities[best], near.sum(1)
+    kin = np.where(total > 0, near @ own / np.where(total > 0, total, 1), own)
+    result = similarities.copy()
+    result[best] += KINSHIP * (kin - own)
+    return result
+
+
+def asked(question: str) -> list[Token]:
+    """What a question names, each once."""
+    named = {token.whole: token for token in tokens(question)}
+    return [token for whole, token in named.items() if whole not in SAYING_NOTHING]
+
+
+def holding(named: Sequence[Token], far: Iterable[Evidence], offered: Sequence[Evidence]) -> Set[UUID]:
+    """Which of ``far`` hold a rare one of ``named``, with most of the others or written as a code."""
+
+    @cache
+    def is_rare(token: Token) -> bool:
+        return sum(holds(each.text, token) for each in offered) <= RARE
+
+    found = set()
+    for each in far:
+        held = [token for token in named if holds(each.text, token)]
+        mostly = len(held) >= COVERED * len(named)
+        if any((mostly or is_code(token)) and is_rare(token) for token in held):
+            found.add(each.id)
+    return found
+
+
+def is_code(token: Token) -> bool:
+    """Whether it is written as no ordinary word is: "E1234X", "CVE-2024-1234", "max_bytes", "10.0.0.1"."""
+    digits, letters = (any(map(kind, token.raw)) for kind in (str.isdigit, str.isalpha))
+    return "_" in token.raw or (digits and (letters or len(token.parts) > 2))
+
+
+def holds(text: str, token: Token) -> bool:
+    """Whether the text says it as a word of its own, however it is joined."""
+    return pattern(token).search(folded(text)) is not None
+
+
+@lru_cache
+def pattern(token: Token) -> re.Pattern[str]:
+    if not token.parts:
+        return re.compile(re.escape(token.raw))  # of a script without spaces
+    sign = token.raw[len(token.raw.rstrip("+#")):]
+    return re.compile(rf"(?<!\w){f'{JOINTS}?'.join(token.parts)}{re.escape(sign)}(?![\w+#])")
