@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -29,8 +30,8 @@ from models.session import Database
 from models.states import ChunkState, DocumentState
 from models.tables import Analysis, Chunk, Document, DocumentVersion, Source, UsageEvent
 from tasks.answer import interests
-from tasks.answer.about import About, asked_words, words
-from tasks.answer.fuse import fuse
+from tasks.answer.about import About
+from tasks.answer.fuse import Evidence, fuse
 from tasks.answer.origin import Origin, Place, columns, origin
 from tasks.answer.question import Question
 from tasks.ports import Embedder, Index, Vectors
@@ -39,7 +40,7 @@ PER_DOCUMENT = 2
 FIRST_FETCH = 64
 LAST_FETCH = 4096
 RECENTLY = timedelta(hours=6)  # in which a document that was used is held back, less and less
-WORDED = 0.75  # of the question's words that a chunk has whose meaning is far: only then does it answer
+PROMISING = 1.5  # times as many rows are loaded as a search offers: both lists share about half
 MOST_COPIES = 10  # places that one excerpt names beside its own
 STORED = np.dtype("<f2")  # vectors, as table chunk has them
 
@@ -72,47 +73,66 @@ class Found(NamedTuple):
     profile: Mapping[str, float]  # the reader's interests
 
 
+class Offers(NamedTuple):
+    """What the index offers for one text: cosines of what is near, BM25 of what shares words."""
+
+    text: str
+    vector: Vectors  # shape (dimensions,)
+    cosines: Mapping[UUID, float]
+    words: Mapping[UUID, float]
+
+
 def find(db: Database, embedder: Embedder, index: Index, question: Question, vectors: Sequence[Vectors],
          minimum: float, now: datetime) -> Found:
-    """The chunks that may answer: at least ``minimum`` alike in meaning, or with the question's very words.
+    """The chunks that may answer: at least ``minimum`` alike in meaning, or with the question's rare words.
 
     Twice as many are fetched while too few of them can be chosen and there are more: the index may hold
     what the records have retired, and one long document may fill it all.
     """
     limit = max(FIRST_FETCH, 4 * question.k)
     while True:
-        offers, near, exhausted = _offers(index, question, vectors, limit, minimum)
-        rows = _load(db, embedder, question, list(offers), now)
-        found = [one for row in rows if (one := _candidate(row, offers[row.chunk_id])).chunk_id in near
-                 or _answers(one, question, vectors, minimum)]
+        offers = [_offers(index, question, text, vector, limit, minimum)
+                  for text, vector in zip(question.searched, vectors, strict=True)]
+        rows = _load(db, embedder, question, _promising(offers, limit), now)
+        found = _fused([_candidate(row) for row in rows], offers, minimum)
+        exhausted = all(len(of_one) < limit for offer in offers for of_one in offer[2:])
         if exhausted or limit >= LAST_FETCH or _choosable(found) >= question.k:
             return Found(found, next((row.profile for row in rows if row.profile), {}))
         limit *= 2
 
 
-def _offers(index: Index, question: Question, vectors: Sequence[Vectors], limit: int,
-            minimum: float) -> tuple[dict[UUID, float], set[UUID], bool]:
-    """Up to ``limit`` chunks with their similarity, which are near in meaning, and whether that is all."""
+def _offers(index: Index, question: Question, text: str, vector: Vectors, limit: int,
+            minimum: float) -> Offers:
+    near = index.nearest(vector, limit, question.where, minimum)
+    containing = index.containing(text, limit, question.where)
+    return Offers(text, vector, {hit.id: hit.similarity or 0.0 for hit in near},
+                  {hit.id: hit.words or 0.0 for hit in containing})
+
+
+def _promising(offers: Iterable[Offers], limit: int) -> list[UUID]:
+    """The chunks whose rows are worth loading: of each list the best, in turn."""
+    best = [sorted(found, key=lambda it, found=found: (-found[it], it)) for offer in offers
+            for found in (offer.cosines, offer.words)]
+    in_turn = dict.fromkeys(it for rank in zip_longest(*best) for it in rank if it)
+    return list(in_turn)[:int(PROMISING * limit)]
+
+
+def _fused(found: Sequence[Candidate], offers: Iterable[Offers], minimum: float) -> list[Candidate]:
+    """Those that answer, each with its similarity to the text that it is most like."""
     best: dict[UUID, float] = {}
-    meant: set[UUID] = set()
-    exhausted = True
-    for text, vector in zip(question.searched, vectors, strict=True):
-        near = index.nearest(vector, limit, question.where, minimum)
-        containing = index.containing(text, limit, question.where)
-        meant |= {hit.id for hit in near}
-        exhausted &= len(near) < limit and len(containing) < limit
-        for chunk, similarity in fuse(near, containing).items():
-            best[chunk] = max(similarity, best.get(chunk, similarity))
-    kept = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:limit]
-    return {chunk: best[chunk] for chunk in kept}, meant, exhausted and len(kept) == len(best)
+    for offer in offers:
+        for one in fuse(offer.text, [_evidence(candidate, offer) for candidate in found], minimum):
+            best[one.id] = max(one.similarity, best.get(one.id, 0.0))
+    return [it._replace(similarity=best[it.chunk_id]) for it in found if it.chunk_id in best]
 
 
-def _answers(found: Candidate, question: Question, vectors: Sequence[Vectors], minimum: float) -> bool:
-    """Whether what shares words is near enough in meaning, or has so many of them that meaning may err."""
-    if found.vector is not None and max(float(found.vector @ vector) for vector in vectors) >= minimum:
-        return True
-    asked = asked_words(question.query, question.previous)
-    return len(asked & words(found.text)) >= WORDED * len(asked) > 0
+def _evidence(found: Candidate, offer: Offers) -> Evidence:
+    vector = np.zeros_like(offer.vector) if found.vector is None else found.vector
+    cosine = offer.cosines.get(found.chunk_id)
+    return Evidence(
+        found.chunk_id, found.document_id, "\n".join((found.origin.title, *found.headings, found.text)),
+        vector, float(vector @ offer.vector) if cosine is None else cosine,
+        offer.words.get(found.chunk_id, 0.0))
 
 
 def _choosable(found: Iterable[Candidate]) -> int:
@@ -132,10 +152,10 @@ def _load(db: Database, embedder: Embedder, question: Question, ids: Sequence[UU
         "own_scopes": sorted(set(question.scopes))})
 
 
-def _candidate(row: Row[Any], similarity: float) -> Candidate:
+def _candidate(row: Row[Any]) -> Candidate:
     about = About(*(tuple(terms or ()) for terms in (row.topics, row.entities, row.keywords)))
     return Candidate(
-        similarity, row.chunk_id, row.version_id, row.document_id, row.text, row.headings, origin(row),
+        0.0, row.chunk_id, row.version_id, row.document_id, row.text, row.headings, origin(row),
         row.source_kind, row.source_weight, row.first_seen, row.last_used, row.source_id, row.position,
         row.gap, row.vector and np.frombuffer(row.vector, STORED).astype(np.float32), about,
         row.content_type, tuple(Place.from_json(place) for place in row.also_at or ()))
