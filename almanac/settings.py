@@ -71,6 +71,12 @@ class Settings(BaseSettings):
     articles_per_day: int = Field(
         500, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_DAY", "articles_per_day"),
         description="articles analysed and indexed in a day, at most")
+    llm_url: str | None = Field(
+        None, description="http://host:11434/v1 of an OpenAI-compatible model server, for analysis and "
+                          "answers; without it the built-in analyser works")
+    llm_model: str | None = Field(None, description="the model that is asked there")
+    llm_key: SecretStr | None = Field(None, description="the key that it is asked with, if it wants one")
+    llm_timeout: float = Field(120.0, gt=0, description="seconds that an answer of the model server may take")
     host_delay: float = Field(1.0, ge=0, description="seconds between two requests to one host")
     fetches_in_flight: int = Field(16, ge=1, description="requests under way at once, over all hosts")
     fetch_timeout: float = Field(30.0, gt=0, description="seconds of one fetch, redirects included")
@@ -148,6 +154,21 @@ class Settings(BaseSettings):
                         and "api" in urlsplit(url).path.split("/")):
             raise ValueError("write it like http://host:4200/api, or leave it out")
         return url and url.rstrip("/")
+
+    @field_validator("llm_url")
+    @classmethod
+    def of_a_model_server(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "")
+        if url and not (is_url(url, {"http", "https"}) and parts.hostname and not parts.query
+                        and parts.username is None):
+            raise ValueError("write it like http://host:11434/v1; a key goes into ALMANAC_LLM_KEY")
+        return url
+
+    @model_validator(mode="after")
+    def a_model_for_its_server(self) -> Self:
+        if self.llm_url and not self.llm_model:
+            raise ValueError("ALMANAC_LLM_URL names a server but no model: set ALMANAC_LLM_MODEL too")
+        return self
 
     @field_validator("allowed_networks")
     @classmethod

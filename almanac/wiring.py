@@ -13,7 +13,7 @@ from almanac.settings import Settings, settings
 from models.session import Database
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
-from tasks.ports import Embedder, Fetcher, Index, Parser, Renderer
+from tasks.ports import Analyser, Embedder, Fetcher, Index, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
@@ -106,6 +106,20 @@ class Library:
         from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
 
         return MiniLM()
+
+    @Once
+    def analyser(self) -> Analyser:
+        """The built-in one, or a model server's with the built-in one behind it."""
+        from tasks.analyse.built_in import BuiltIn
+
+        chosen, built_in = self.settings, BuiltIn(self.embedder)
+        if not (chosen.llm_url and chosen.llm_model):
+            return built_in
+        from tasks.analyse.by_model import ByModel
+        from tasks.outside.model_server import ModelServer
+
+        key = chosen.llm_key.get_secret_value() if chosen.llm_key else None
+        return ByModel(ModelServer(chosen.llm_url, chosen.llm_model, key, chosen.llm_timeout), built_in)
 
     @Once
     def index(self) -> Index:

@@ -52,6 +52,16 @@ class ChunkState(StrEnum):
     RETIRED = "retired"
 
 
+class ContentType(StrEnum):
+    """What kind of thing a document is, as far as its age matters."""
+
+    NEWS = "news"
+    TIME_SENSITIVE = "time_sensitive"
+    OPINION = "opinion"
+    REFERENCE = "reference"
+    EVERGREEN = "evergreen"
+
+
 class ReadingMode(StrEnum):
     """Whether a source's items are all read, or only those that interest the owner."""
 

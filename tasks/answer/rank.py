@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from models.states import ContentType
 from tasks.answer.candidates import Candidate
-from tasks.answer.freshness import HALF_LIVES, ContentType, age, content_type, freshness
+from tasks.answer.freshness import HALF_LIVES, age, content_type, freshness
 from tasks.answer.retrieval import Score
 
 RECENTLY = timedelta(hours=6)

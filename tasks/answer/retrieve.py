@@ -7,9 +7,10 @@ from time import perf_counter
 from uuid import uuid4
 
 from models.session import Database
+from models.states import ContentType
 from tasks.answer.candidates import find
 from tasks.answer.choose import Choice, choose
-from tasks.answer.freshness import HALF_LIVES, ContentType, asks_for_recent
+from tasks.answer.freshness import HALF_LIVES, asks_for_recent
 from tasks.answer.prompt import block, prompt, sizes
 from tasks.answer.question import Question
 from tasks.answer.rank import RECENTLY, WEIGHTS, Ranked, Weights, explain, rank

@@ -15,10 +15,11 @@ from models.blocks import Block, BlockKind
 from models.extracted import Extracted
 from models.session import Database
 from models.tables import Source
+from tasks.analyse.built_in import BuiltIn
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+from tasks.ports import Analyser, Entry, Fetched, Hit, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -127,6 +128,7 @@ class SmallLibrary:
         self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
+        self.analyser: Analyser = BuiltIn(self.embedder)
 
     def add_source(self) -> UUID:
         with self.db.begin() as session:
