@@ -203,6 +203,10 @@ class Client:
     def retry_document(self, document_id: str) -> Json:
         return self._call("POST", "/v1/documents", document_id, "retry")
 
+    def analyse_document(self, document_id: str) -> Json:
+        """The document, with the ``flow_run_id`` of the work."""
+        return self._call("POST", "/v1/documents", document_id, "retry", query={"analyse": True})
+
     def remove_document(self, document_id: str) -> Json:
         return self._call("DELETE", "/v1/documents", document_id)
 

@@ -73,11 +73,11 @@ class Settings(BaseSettings):
         "auto", description="off, auto (this machine's Chromium, if there is one), or ws://… of a browser "
                             "server: for pages that have no text without one")
     llm_url: str | None = Field(
-        None, description="http://host:11434/v1 of an OpenAI-compatible model server, which then writes "
-                          "answers; without one they are excerpts")
-    llm_model: str | None = Field(None, description="the model to ask for there")
-    llm_key: SecretStr | None = Field(None, description="the key of that server, if it wants one")
-    llm_seconds: float = Field(60.0, gt=0, description="seconds that a model may take for one answer")
+        None, description="http://host:11434/v1 of an OpenAI-compatible model server, for analysis and "
+                          "answers; without it the built-in analyser works")
+    llm_model: str | None = Field(None, description="the model that is asked there")
+    llm_key: SecretStr | None = Field(None, description="the key that it is asked with, if it wants one")
+    llm_seconds: float = Field(120.0, gt=0, description="seconds that an answer of the model server may take")
     contact: str = Field("", description="address or URL shown to webmasters in the User-Agent")
     articles_per_hour: int = Field(
         60, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "articles_per_hour"),

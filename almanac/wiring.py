@@ -18,11 +18,10 @@ from models.tables import Collection
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
 from tasks.index import collections
-from tasks.ports import Collections, Embedder, Fetcher, Index, Model, Parser, Renderer
+from tasks.ports import Analyser, Collections, Embedder, Fetcher, Index, LanguageModel, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
-from tasks.web.model_server import ModelServer
 from tasks.web.policy import Policy
 
 PARSERS = {
@@ -119,15 +118,26 @@ class Library:
         return MiniLM()
 
     @Once
-    def model(self) -> Model | None:
-        """The model that writes, if the owner has named one."""
-        wanted = self.settings
-        if wanted.llm_url is None or wanted.llm_model is None:
+    def model(self) -> LanguageModel | None:
+        """The model that writes and judges, if the owner has named one."""
+        chosen = self.settings
+        if chosen.llm_url is None or chosen.llm_model is None:
             return None
-        key = wanted.llm_key and wanted.llm_key.get_secret_value()
-        model = ModelServer(wanted.llm_url, wanted.llm_model, key, wanted.llm_seconds)
-        self._closing.callback(model.close)
-        return model
+        from tasks.outside.model_server import ModelServer
+
+        return ModelServer(chosen.llm_url, chosen.llm_model, plain(chosen.llm_key), chosen.llm_seconds)
+
+    @Once
+    def analyser(self) -> Analyser:
+        """The built-in one, or a model's with the built-in one behind it."""
+        from tasks.analyse.built_in import BuiltIn
+
+        built_in = BuiltIn(self.embedder)
+        if self.model is None:
+            return built_in
+        from tasks.analyse.by_model import ByModel
+
+        return ByModel(self.model, built_in)
 
     @Once
     def collections(self) -> Collections:

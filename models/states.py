@@ -58,6 +58,14 @@ class CollectionState(StrEnum):
     ANSWERING = "answering"
     FILLING = "filling"
     LEFT = "left"  # it answers no more, and can be removed
+class ContentType(StrEnum):
+    """What kind of thing a document is, as far as its age matters."""
+
+    NEWS = "news"
+    TIME_SENSITIVE = "time_sensitive"
+    OPINION = "opinion"
+    REFERENCE = "reference"
+    EVERGREEN = "evergreen"
 
 
 class ReadingMode(StrEnum):

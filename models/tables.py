@@ -7,12 +7,13 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
 from sqlalchemy import text as sql
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REAL
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from models.states import (
     ChunkState,
     CollectionState,
+    ContentType,
     DocumentState,
     PollOutcome,
     ReadingMode,
@@ -221,6 +222,35 @@ class DocumentVersion(Table):
         Index("ix_document_version_canonical_url", "canonical_url", postgresql_using="hash",
               postgresql_where=sql("superseded_at IS NULL")),
         Index("ix_document_version_leased_by", "leased_by", postgresql_where=sql("leased_by IS NOT NULL")),
+    )
+
+
+class VersionAnalysis(Table):
+    """What is understood of a version; see models.analysis.Analysis."""
+
+    __tablename__ = "analysis"
+
+    version_id: Mapped[UUID] = mapped_column(
+        ForeignKey("document_version.id", ondelete="CASCADE"), primary_key=True)
+    scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
+    topics: Mapped[list[str]]
+    entities: Mapped[list[str]]
+    keywords: Mapped[list[str]]
+    summary: Mapped[str]
+    category: Mapped[str]
+    content_type: Mapped[str]
+    language: Mapped[str | None]
+    confidence: Mapped[float] = mapped_column(REAL)  # in the content type
+    reasons: Mapped[list[str]]  # for the content type
+    analyser: Mapped[str]  # with its version; of a model, with that of the prompt
+    note: Mapped[str | None]  # why another judged in its place
+    analysed_at: Mapped[datetime]
+
+    __table_args__ = (
+        one_of("content_type", ContentType),
+        scoped(),
+        CheckConstraint("confidence BETWEEN 0 AND 1", name="confidence"),
+        Index("ix_analysis_analysed_at", "analysed_at"),
     )
 
 

@@ -10,6 +10,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from models.analysis import Analysis, Article
+
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), unit length."""
 
@@ -120,20 +122,6 @@ Reader = Callable[[UUID, datetime], Awaitable[Read | None]]
 """Reads a document now, due or not; None for one that is removed."""
 
 
-class Model(Protocol):
-    """A language model that writes. Usable from any thread."""
-
-    name: str
-
-    def write(self, instructions: str, material: str, as_json: bool = False) -> str:
-        """What it answers to the material, never empty; ``as_json`` asks it for one JSON object.
-
-        Raises Transient (away, too slow, busy), NeedsCredential (its key is wrong), Permanent (it does not do
-        what is asked). What it writes is not to be believed.
-        """
-        ...
-
-
 class Embedder(Protocol):
     """Text to vectors. Thread-safe."""
 
@@ -151,6 +139,33 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of a question, shape (1, dimensions)."""
+        ...
+
+
+class Analyser(Protocol):
+    """What an article is about, and of what kind it is. Thread-safe."""
+
+    name: str  # with its version: another name judges otherwise
+
+    def analyse(self, articles: Sequence[Article]) -> Iterator[Analysis]:
+        """One analysis for each article, in order, each as soon as it is known.
+
+        Raises Transient (a model server away or slow) and NeedsCredential: the rest is to be asked again.
+        """
+        ...
+
+
+class LanguageModel(Protocol):
+    """A model that completes a conversation. Thread-safe; called from no event loop."""
+
+    name: str
+
+    def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None = None) -> str:
+        """The next message, a JSON object of the ``schema`` where the server can hold the model to one.
+
+        ``messages`` have a ``role`` and a ``content``. Raises Transient (away, slow, overloaded), Postponed
+        (not asked: it was away just now), NeedsCredential (401, 403), Permanent (it will not take these).
+        """
         ...
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.session import Database
 from models.states import DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
+from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table, VersionAnalysis
 
 Json = dict[str, Any]
 
@@ -39,6 +39,10 @@ DOCUMENT = (
 VERSION = (
     "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
     "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
+)
+ANALYSIS = (
+    "topics", "entities", "keywords", "summary", "category", "content_type", "language", "confidence",
+    "reasons", "analyser", "note", "analysed_at",
 )
 
 
@@ -88,7 +92,8 @@ def documents(
 def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | None:
     """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
 
-    The version has the fields of VERSION, its ``blocks`` and its ``text``; a removed document has none.
+    The version has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of
+    ANALYSIS or None. A removed document has no version.
     """
     answers = DocumentVersion.id == Document.version_id
     said = (
@@ -103,6 +108,8 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
         found = _rows(session, _documents().where(
             Document.id == document_id, Document.scopes.contained_by(list(scopes))))
         version = _rows(session, said) if found else []
+        for each in version:
+            each["analysis"] = next(iter(_rows(session, _analysis(each["id"]))), None)
         return found[0] | {"version": version[0] if version else None} if found else None
 
 
@@ -173,6 +180,10 @@ def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
         .join(Source, Source.id == Document.source_id).where(_kept(scopes))
         .group_by(Document.source_id, Document.state).order_by(Document.state)
     )
+
+
+def _analysis(version_id: str) -> Select[Any]:
+    return select(*_columns(VersionAnalysis, ANALYSIS)).where(VersionAnalysis.version_id == UUID(version_id))
 
 
 def _polls() -> Select[Any]:

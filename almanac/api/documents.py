@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.runs import start_if_possible
+from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, Name
 from models.states import DocumentState
 from tasks import curate, reports
@@ -95,12 +95,26 @@ def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, An
 
 
 @router.post("/{document_id}/retry", status_code=202)
-async def retry(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    """Read it again now, whatever became of it before."""
+async def retry(document_id: UUID, by: By, context: InContext, analyse: bool = False) -> dict[str, Any]:
+    """Read it again now, whatever became of it before; or only ``analyse`` again what it says."""
+    if analyse:
+        return await analysing(document_id, by, context)
     db = context.library.db
     if not await run_in_threadpool(curate.retry_document, db, document_id, by.scopes, datetime.now(UTC)):
         raise await run_in_threadpool(missing, document_id, by, context)
     return await reading(document_id, by, context)
+
+
+async def analysing(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    """The document, and the run that has been started to analyse what it says."""
+    document = await run_in_threadpool(found, document_id, by, context)
+    if document["state"] == DocumentState.REMOVED:
+        raise await run_in_threadpool(missing, document_id, by, context)
+    if document["version_id"] is None:
+        raise Problem(409, "Nothing of this document answers yet: it is analysed when it is indexed.")
+    with needed():
+        run = await context.runs.start("reanalyse", {"document_ids": [str(document_id)]})
+    return document | {"flow_run_id": run}
 
 
 @router.delete("/{document_id}")

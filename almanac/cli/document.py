@@ -7,7 +7,7 @@ import typer
 from almanac.cli.failures import Failed, WrongUsage
 from almanac.cli.screen import cut, facts, moment, screen, short, table, waits_for, wrapped
 from almanac.cli.session import document_named, source_named
-from almanac.cli.waiting import of_document, until_settled
+from almanac.cli.waiting import of_document, until_ended, until_settled
 from almanac.client import Client, Json, connect
 from models.addresses import check_address
 from models.states import DocumentState
@@ -98,9 +98,24 @@ def show(id_: Id) -> None:
         ("published", moment(document["published_at"])), ("read", moment(document["read_at"])),
         ("fails", failing(document)),
         ("next attempt", moment(document["due_at"])), ("failed attempts", document["attempts"] or None),
-        ("duplicate of", document["duplicate_of"]),
+        ("duplicate of", document["duplicate_of"]), *understood(version.get("analysis")),
     ])
     screen.show(document, "\n\n".join(filter(None, [described, wrapped(version["text"], "")])))
+
+
+def understood(analysis: Json | None) -> list[tuple[str, object]]:
+    """What the analysis says, where there is one."""
+    if analysis is None:
+        return []
+    kind = f"{analysis['content_type'].replace('_', ' ')} ({analysis['confidence']:.0%} sure)"
+    return [
+        ("kind", " because of ".join(filter(None, [kind, ", ".join(analysis["reasons"])]))),
+        ("category", analysis["category"]), ("topics", ", ".join(analysis["topics"])),
+        ("keywords", ", ".join(analysis["keywords"])), ("names", ", ".join(analysis["entities"])),
+        ("language", analysis["language"]), ("summary", analysis["summary"]),
+        ("analysed", f"{moment(analysis['analysed_at'])} by {analysis['analyser']}"),
+        ("note", analysis["note"]),
+    ]
 
 
 def failing(document: Json) -> str:
@@ -127,10 +142,17 @@ def versions(id_: Id) -> None:
 
 @app.command()
 def retry(
-    id_: Id, wait: Annotated[bool, typer.Option(help="wait until it is read and indexed")] = True
+    id_: Id, wait: Annotated[bool, typer.Option(help="wait until it is read and indexed")] = True,
+    analyse: Annotated[bool, typer.Option("--analyse", help="only analyse again what it says")] = False,
 ) -> None:
     """Read a document again, whatever became of it before."""
     client, identity = document_named(id_)
+    if analyse:
+        run = client.analyse_document(identity)["flow_run_id"]
+        if wait:
+            until_ended(client, run, "analysing")
+        show(identity)
+        return
     finish(client, client.retry_document(identity), wait)
 
 

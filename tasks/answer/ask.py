@@ -10,7 +10,7 @@ from tasks.answer.check import Checked, check_against
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.errors import StageError
-from tasks.ports import Model
+from tasks.ports import LanguageModel
 
 SILENT = "NOT IN THE LIBRARY"
 INSTRUCTIONS = f"""You answer a reader's question from the reference data that comes with it and nothing else.
@@ -42,7 +42,7 @@ class Answer:
         return own | found
 
 
-def answer(db: Database, model: Model | None, question: Question, found: Retrieval) -> Answer:
+def answer(db: Database, model: LanguageModel | None, question: Question, found: Retrieval) -> Answer:
     """What the model makes of the excerpts, checked; without an answer of its own, why there is none."""
     if found.nothing:
         return Answer(found, None, None, found.nothing)
@@ -50,7 +50,8 @@ def answer(db: Database, model: Model | None, question: Question, found: Retriev
         return Answer(found, None, None, f"No model is set, so {THE_EXCERPTS}: ALMANAC_LLM_URL names one.")
     began = perf_counter()
     try:
-        text = model.write(INSTRUCTIONS, material(question, found.prompt))
+        text = model.complete([{"role": "system", "content": INSTRUCTIONS},
+                               {"role": "user", "content": material(question, found.prompt)}])
     except StageError as error:
         return Answer(found, model.name, None, _sentence(f"{error.reason}; {THE_EXCERPTS}"), _since(began))
     checked = check_against(db, found.retrieval_id, text, question.scopes)

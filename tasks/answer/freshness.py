@@ -3,20 +3,8 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from enum import StrEnum
 
-from models.states import SourceKind
-
-
-class ContentType(StrEnum):
-    """What kind of thing a document is, as far as its age matters."""
-
-    NEWS = "news"
-    TIME_SENSITIVE = "time_sensitive"
-    OPINION = "opinion"
-    REFERENCE = "reference"
-    EVERGREEN = "evergreen"
-
+from models.states import ContentType, SourceKind
 
 HALF_LIVES: Mapping[ContentType, timedelta] = {  # a type that is not here does not age
     ContentType.NEWS: timedelta(days=3),

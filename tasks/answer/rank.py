@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from models.states import ContentType
 from tasks.answer.about import alignment, interest
 from tasks.answer.candidates import RECENTLY, Candidate
-from tasks.answer.freshness import HALF_LIVES, ContentType, age, content_type, freshness
+from tasks.answer.freshness import HALF_LIVES, age, content_type, freshness
 from tasks.answer.retrieval import Score
 
 

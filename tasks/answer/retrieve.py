@@ -7,10 +7,11 @@ from time import perf_counter
 from uuid import uuid4
 
 from models.session import Database
+from models.states import ContentType
 from tasks.answer.about import asked_words, named
 from tasks.answer.candidates import find
 from tasks.answer.choose import Choice, choose
-from tasks.answer.freshness import HALF_LIVES, ContentType
+from tasks.answer.freshness import HALF_LIVES
 from tasks.answer.prompt import block, prompt, sizes
 from tasks.answer.question import Question
 from tasks.answer.rank import WEIGHTS, Ranked, Reader, Weights, explain, rank

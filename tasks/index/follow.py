@@ -4,7 +4,7 @@ New chunks are committed as pending before the index has them, and old ones leav
 answer, so that a document is never missing from an answer and never in it twice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -24,13 +24,16 @@ from tasks.ports import Embedder, Index
 __all__ = ["Comparison", "Filled", "Hold", "Indexed", "current_hold", "describe", "fill", "held", "holds",
            "index_versions", "release", "repair", "used", "verify", "waiting"]
 
+Analyse = Callable[[Sequence[UUID]], object]
+"""Has versions understood before they are cut; what it raises (a model that is away) holds the queue."""
+
 BATCH_VERSIONS = 16
 BATCH_CHARACTERS = 400_000  # some 500 chunks; one version may be longer, and is a batch of its own
 
 
 def index_versions(
     db: Database, embedder: Embedder, index: Index, cut: Cut, limit: int, per_hour: int, per_day: int,
-    now: datetime, worker: str = "index",
+    now: datetime, worker: str = "index", analyse: Analyse = len,
 ) -> list[Indexed]:
     """Finish what a crash left, then index up to ``limit`` versions; ``held`` says how many may not be yet.
 
@@ -44,7 +47,7 @@ def index_versions(
             agree(db, embedder, index)
         claimed = claim(db, holder, limit, per_hour, per_day, now)
         return [done for batch in batches(claimed)
-                for done in index_batch(db, embedder, index, cut, holder, batch, now)]
+                for done in index_batch(db, embedder, index, cut, holder, batch, now, analyse)]
 
 
 def repair(db: Database, embedder: Embedder, index: Index, now: datetime | None = None) -> None:
@@ -89,8 +92,9 @@ def batches(claimed: Iterable[tuple[UUID, int]]) -> Iterator[list[UUID]]:
 
 
 def index_batch(db: Database, embedder: Embedder, index: Index, cut: Cut, holder: str,
-                versions: Sequence[UUID], now: datetime) -> list[Indexed]:
-    """Cut, embed what is new, store and switch; no transaction is open while texts are embedded."""
+                versions: Sequence[UUID], now: datetime, analyse: Analyse) -> list[Indexed]:
+    """Analyse, cut, embed what is new, store and switch; no transaction is open while texts are embedded."""
+    analyse(versions)
     prepared = prepare(db, embedder, cut, versions)
     put_aside(db, holder, prepared.odd)
     insert_pending(db, holder, prepared.chunks)

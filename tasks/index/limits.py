@@ -1,16 +1,19 @@
-"""The owner's limits: how many articles may be indexed in an hour and in a day, counted from the rows."""
+"""The owner's limits: how many articles may be analysed and indexed in an hour and in a day.
+
+Counted from the rows: when a version was indexed, or analysed, where it was then refused or overtaken.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, Subquery, func, or_, select, union_all
 from sqlalchemy.orm import Session
 
 from models import lease
 from models.session import Database
-from models.states import SourceKind
-from models.tables import Document, DocumentVersion, Source
+from models.states import DocumentState, SourceKind
+from models.tables import Document, DocumentVersion, Source, VersionAnalysis
 
 FREE = Source.kind == SourceKind.DOCUMENTATION.value  # our own pages are not the articles that limits are for
 METERED = Source.kind != SourceKind.DOCUMENTATION.value
@@ -56,9 +59,9 @@ def hold(session: Session, per_hour: int, per_day: int, now: datetime) -> Hold |
     holds = []
     for (limit, span, name), count in zip(limits, indexed(session, now), strict=True):
         if count >= limit:
-            last = session.scalars(metered(DocumentVersion.indexed_at).where(
-                DocumentVersion.indexed_at > now - span).order_by(DocumentVersion.indexed_at.desc())
-                .offset(limit - 1).limit(1)).one()
+            spent = moments(now - span)
+            last = session.scalars(
+                select(spent.c.moment).order_by(spent.c.moment.desc()).offset(limit - 1).limit(1)).one()
             holds.append(Hold(f"{count} of {limit} articles this {name} are indexed", last + span))
     return max(holds, key=lambda it: it.until, default=None)
 
@@ -69,9 +72,20 @@ def indexed(session: Session, now: datetime) -> tuple[int, int]:
 
 
 def in_the_last_day(now: datetime, *more: Any) -> Select[Any]:
-    """How many were indexed in the last hour, and in the last day."""
-    in_the_last_hour = func.count().filter(DocumentVersion.indexed_at > now - HOUR)
-    return metered(in_the_last_hour, func.count(), *more).where(DocumentVersion.indexed_at > now - DAY)
+    """How many were indexed, or analysed in vain, in the last hour, and in the last day."""
+    spent = moments(now - DAY)
+    return select(func.count().filter(spent.c.moment > now - HOUR), func.count(), *more).select_from(spent)
+
+
+def moments(since: datetime) -> Subquery:
+    """When each article since then was indexed, or analysed if it is not to be indexed after all."""
+    in_vain = or_(DocumentVersion.failure.is_not(None), DocumentVersion.superseded_at.is_not(None),
+                  Document.state.in_([DocumentState.QUARANTINED, DocumentState.REMOVED]))
+    analysed = metered(VersionAnalysis.analysed_at).join(
+        VersionAnalysis, VersionAnalysis.version_id == DocumentVersion.id
+    ).where(VersionAnalysis.analysed_at > since, DocumentVersion.indexed_at.is_(None), in_vain)
+    indexed = metered(DocumentVersion.indexed_at.label("moment")).where(DocumentVersion.indexed_at > since)
+    return union_all(indexed, analysed).subquery()
 
 
 def metered(*columns: Any) -> Select[Any]:

@@ -1,11 +1,15 @@
 """Versions into the index, and the index made again: one run at a time, on whatever machine."""
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
+from uuid import UUID
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from almanac import wiring
+from tasks.analyse.follow import analyse_versions, reanalyse
 from tasks.chunk import cut
 from tasks.index import follow
 from tasks.steps.retries import RETRIED
@@ -18,14 +22,31 @@ GRACE_SECONDS = 5  # for questions that began with the collection that is left
 async def index_versions(limit: int) -> int:
     """Bring a batch of versions that wait into the index; how many. What a crash left is finished first."""
     one = wiring.library()
-    settings = one.settings
+    settings, started = one.settings, now()
+    analyse = partial(analyse_versions, one.db, one.analyser, now=started)
     async with told("index"), turn(one.db, "index"):
         indexed = await in_thread(
             follow.index_versions, one.db, one.embedder, one.index, cut, limit,
-            settings.articles_per_hour, settings.articles_per_day, now(), one.worker)
+            settings.articles_per_hour, settings.articles_per_day, started, one.worker, analyse)
     await show("indexed", [
         {"address": it.url, "chunks": it.chunks, "embedded": it.embedded} for it in indexed])
     return len(indexed)
+
+
+@task(task_run_name="reanalyse versions", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
+async def reanalyse_versions(limit: int, after: UUID, document_ids: Sequence[UUID] | None) -> UUID | None:
+    """Judge again the next versions behind ``after``; the last one's id, or none when there are no more.
+
+    The index learns of what was judged otherwise; nothing is embedded.
+    """
+    one = wiring.library()
+    done = await in_thread(reanalyse, one.db, one.analyser, limit, after, now(), document_ids)
+    changed = [it.version_id for it in done if it.changed]
+    if changed:
+        async with turn(one.db, "index"):
+            await in_thread(follow.describe, one.db, one.index, changed)
+    await show("reanalysed", [{"address": it.url, "before": it.before, "now": it.now} for it in done])
+    return done[-1].version_id if done else None
 
 
 @task(task_run_name="rebuild the index", cache_policy=NO_CACHE, persist_result=False, **RETRIED)

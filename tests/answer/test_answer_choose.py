@@ -107,7 +107,7 @@ def test_a_joined_excerpt_leaves_room_for_another() -> None:
     assert choice.passed_over == []
 
 
-WORDS = "ferry strike crew port owl nest talks pay gate union".split()
+WORDS = ["ferry", "strike", "crew", "port", "owl", "nest", "talks", "pay", "gate", "union"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 pages = st.lists(texts, min_size=1, max_size=6)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.answer.freshness import HALF_LIVES, ContentType, age, asks_for_recent, content_type, freshness
+from models.states import ContentType
+from tasks.answer.freshness import HALF_LIVES, age, asks_for_recent, content_type, freshness
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 

@@ -16,10 +16,11 @@ from models.blocks import Block, BlockKind
 from models.extracted import Extracted
 from models.session import Database
 from models.tables import Source
+from tasks.analyse.built_in import BuiltIn
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Entry, Fetched, Filter, Hit, Payload, Validators, Vectors, Wanted
+from tasks.ports import Analyser, Entry, Fetched, Filter, Hit, Payload, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -153,6 +154,7 @@ class SmallLibrary:
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
         self.next = Vault()  # what a rebuild fills
+        self.analyser: Analyser = BuiltIn(self.embedder)
 
     @contextmanager
     def successor(self) -> Iterator["Successor"]:

@@ -1,0 +1,69 @@
+"""Named things by rule: runs of capitalised words inside sentences, and acronyms.
+
+No model is needed, and each result can be traced to the text. A sentence's first word counts only when it
+is written so elsewhere too, or begins a longer name. In German, where every noun is capitalised, only runs of
+two and acronyms do. Scripts without capitals have none.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from models.analysis import Article
+from tasks.analyse.keywords import stop_words
+from tasks.analyse.sentences import sentences, straight
+
+MOST = 12
+LOOKED_AT = 200  # sentences
+NAME = r"(?:[A-ZÀ-ÖØ-Þ][\w'-]*[\wà-ÿ]|[A-Z]\.)"
+LINK = r"(?:of|de|da|di|del|della|des|du|la|le|van|von|der|den|ten|the|&|al|bin)"
+RUN = re.compile(rf"(?<![\w'.-]){NAME}(?:\s+(?:{LINK}\s+){{0,2}}{NAME})*(?![\w])")
+ACRONYM = re.compile(r"[A-Z]{2,}[A-Z0-9]*s?")
+POSSESSIVE = re.compile(r"'s?$")
+CALENDAR = {
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february",
+    "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    "easter", "christmas", "sir", "mr", "mrs", "ms", "dr", "yours", "i",
+}
+NOUNS_CAPITALISED = {"de", "lb"}
+CAPITALS_SHOUTED = 0.5  # of a sentence's letters: a headline in capitals names nothing
+
+
+def entities(article: Article) -> list[str]:
+    """The names, those said most often first; what stands inside a longer one is not said twice."""
+    counts: Counter[str] = Counter()
+    doubtful: Counter[str] = Counter()
+    for _, sentence in zip(range(LOOKED_AT), sentences(article), strict=False):
+        for name, is_first in names(sentence):
+            (doubtful if is_first else counts)[name] += 1
+    common = stop_words().get(article.language or "en", frozenset()) | stop_words()["en"]
+    for name, count in doubtful.items():
+        if name in counts or (" " in name and name.split()[0].lower() not in common):
+            counts[name] += count
+    found = [name for name, _ in counts.most_common() if wanted(name, article.language, common)]
+    return [name for name in found if not any(within(name, other) for other in found)][:MOST]
+
+
+def names(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Each name with whether it begins the sentence, where anything is capitalised."""
+    letters = [it for it in sentence if it.isalpha()]
+    if sum(map(str.isupper, letters)) > CAPITALS_SHOUTED * len(letters):
+        return
+    sentence = straight(sentence)
+    for match in RUN.finditer(sentence):
+        before = sentence[: match.start()].rstrip()
+        begins = not any(map(str.isalpha, before)) or before.endswith((":", '"', "•"))
+        yield POSSESSIVE.sub("", match.group()), begins
+
+
+def wanted(name: str, language: str | None, common: frozenset[str]) -> bool:
+    first = name.split()[0].lower().rstrip(".")
+    if " " not in name and (first in CALENDAR or first in common or len(name) < 3):
+        return bool(ACRONYM.fullmatch(name)) and len(name) > 1 and first not in CALENDAR
+    if all(word.lower() in CALENDAR for word in name.split()):
+        return False
+    return language not in NOUNS_CAPITALISED or " " in name or bool(ACRONYM.fullmatch(name))
+
+
+def within(name: str, other: str) -> bool:
+    return name != other and re.search(rf"\b{re.escape(name)}\b", other) is not None
