@@ -52,6 +52,24 @@ class ChunkState(StrEnum):
     RETIRED = "retired"
 
 
+class Severity(StrEnum):
+    """How bad it is that an expectation is not met: noted, refused until its owner releases it, or refused
+    whatever its owner says.
+    """
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+    FATAL = "fatal"
+
+
+class Verdict(StrEnum):
+    """What became of a version that a gate refused."""
+
+    QUARANTINED = "quarantined"
+    RELEASED = "released"
+    REJECTED = "rejected"
+
+
 class ReadingMode(StrEnum):
     """Whether a source's items are all read, or only those that interest the owner."""
 

@@ -5,12 +5,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from models.states import ChunkState, DocumentState, PollOutcome, ReadingMode, SourceKind
+from models.states import ChunkState, DocumentState, PollOutcome, ReadingMode, Severity, SourceKind, Verdict
 
 LIBRARY_SCOPE = "library"
 NOW = sql("now()")
@@ -33,6 +33,7 @@ class Table(DeclarativeBase):
         str: Text,
         bytes: LargeBinary,
         list[str]: ARRAY(Text),
+        list[int]: ARRAY(BigInteger),
         list[dict[str, Any]]: JSONB,
         dict[str, Any]: JSONB,
     }
@@ -202,6 +203,12 @@ class DocumentVersion(Table):
     leased_by: Mapped[str | None]
     leased_until: Mapped[datetime | None]
     failure: Mapped[str | None]  # why it cannot be indexed: not tried again until its owner asks
+    hidden: Mapped[list[dict[str, Any]]] = mapped_column(  # models.extracted.Hidden: in the text, unseen
+        default=list, server_default="[]")
+    essence: Mapped[str | None]  # models.noise.essence: the same where nothing but noise differs
+    sketch: Mapped[list[int] | None]  # tasks.gates.likeness: what nearly equal texts share
+    verdict: Mapped[str | None]  # of the gates, where one refused it, and then of its owner
+    passed: Mapped[list[str]] = mapped_column(default=list, server_default="{}")  # gates not asked again
 
     document: Mapped[Document] = relationship(lazy="raise", foreign_keys=[document_id])
 
@@ -214,6 +221,10 @@ class DocumentVersion(Table):
         Index("ix_document_version_canonical_url", "canonical_url", postgresql_using="hash",
               postgresql_where=sql("superseded_at IS NULL")),
         Index("ix_document_version_leased_by", "leased_by", postgresql_where=sql("leased_by IS NOT NULL")),
+        one_of("verdict", Verdict),
+        Index("ix_document_version_sketch", "sketch", postgresql_using="gin",
+              postgresql_where=sql("superseded_at IS NULL")),
+        Index("ix_document_version_refused", "document_id", postgresql_where=sql("verdict IS NOT NULL")),
     )
 
 
@@ -249,6 +260,32 @@ class Chunk(Table):
         Index("ix_chunk_document_id", "document_id"),
         Index("ix_chunk_live", "document_id", postgresql_where=sql("state = 'live'")),  # each run counts them
         Index("ix_chunk_moving", "state", postgresql_where=sql("state IN ('pending', 'retiring')")),
+    )
+
+
+class GateResult(Table):
+    """An expectation that a version, or a source over time, did not meet."""
+
+    __tablename__ = "gate_result"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    gate: Mapped[str]
+    expectation: Mapped[str]
+    severity: Mapped[str]
+    reason: Mapped[str]
+    observed: Mapped[str]  # the value that was judged, as text
+    passage: Mapped[str | None]  # of the text that it is about
+    source_id: Mapped[UUID] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"))
+    document_id: Mapped[UUID | None] = mapped_column(ForeignKey("document.id", ondelete="CASCADE"))
+    version_id: Mapped[UUID | None] = mapped_column(ForeignKey("document_version.id", ondelete="CASCADE"))
+    scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
+    judged_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (
+        one_of("severity", Severity),
+        scoped(),
+        Index("ix_gate_result_version_id", "version_id"),
+        Index("ix_gate_result_source_id_judged_at", "source_id", "judged_at"),
     )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true, tup
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.session import Database
-from models.states import DocumentState
+from models.states import DocumentState, Verdict
 from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ DOCUMENT = (
 )
 VERSION = (
     "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
-    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
+    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure", "verdict",
 )
 
 
@@ -130,7 +130,8 @@ def depths(db: Database) -> Json:
     )
     waiting = select(func.count(DocumentVersion.id)).where(
         DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None),
-        DocumentVersion.failure.is_(None)
+        DocumentVersion.failure.is_(None),
+        or_(DocumentVersion.verdict.is_(None), DocumentVersion.verdict == Verdict.RELEASED),
     )
     with db.begin() as session:
         return {

@@ -16,9 +16,10 @@ from tasks.index.check import Comparison, Rebuilt, agree, lacks, rebuild, verify
 from tasks.index.claim import claim, held, holding, holds, release, take_over, waiting
 from tasks.index.limits import Hold, current_hold, used
 from tasks.index.prepare import Indexed, prepare
+from tasks.index.quarantine import admit_chunks, admitted
 from tasks.index.rows import Cut
 from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw, write_chunks
-from tasks.ports import Embedder, Index
+from tasks.ports import Embedder, Gate, Index
 
 __all__ = ["Comparison", "Hold", "Indexed", "Rebuilt", "current_hold", "held", "holds", "index_versions",
            "rebuild", "release", "repair", "used", "verify", "waiting"]
@@ -29,21 +30,26 @@ BATCH_CHARACTERS = 400_000  # some 500 chunks; one version may be longer, and is
 
 def index_versions(
     db: Database, embedder: Embedder, index: Index, cut: Cut, limit: int, per_hour: int, per_day: int,
-    now: datetime, worker: str = "index",
+    now: datetime, worker: str = "index", gate: Gate | None = None,
 ) -> list[Indexed]:
     """Finish what a crash left, then index up to ``limit`` versions; ``held`` says how many may not be yet.
 
     Any number of runs may share the work. What an error leaves behind is finished by the next run; a version
-    that cannot be indexed is put aside with its reason.
+    that cannot be indexed is put aside with its reason, and so is what the ``gate`` refuses: where nothing of
+    a batch is left, the next one is taken.
     """
     holder = lease.new_holder(worker)
     with holding(db, holder):
         settle(db, index, holder, now)
         if lacks(db, index):
             agree(db, index)
-        claimed = claim(db, holder, limit, per_hour, per_day, now)
-        return [done for batch in batches(claimed)
-                for done in index_batch(db, embedder, index, cut, holder, batch, now)]
+        while claimed := claim(db, holder, limit, per_hour, per_day, now):
+            good = admitted(db, gate, holder, [version for version, _ in claimed])
+            done = [indexed for batch in batches(it for it in claimed if it[0] in good)
+                    for indexed in index_batch(db, embedder, index, cut, holder, batch, now, gate)]
+            if done:
+                return done
+    return []
 
 
 def repair(db: Database, index: Index, now: datetime | None = None) -> None:
@@ -86,10 +92,11 @@ def batches(claimed: Iterable[tuple[UUID, int]]) -> Iterator[list[UUID]]:
 
 
 def index_batch(db: Database, embedder: Embedder, index: Index, cut: Cut, holder: str,
-                versions: Sequence[UUID], now: datetime) -> list[Indexed]:
-    """Cut, embed what is new, store and switch; no transaction is open while texts are embedded."""
+                versions: Sequence[UUID], now: datetime, gate: Gate | None = None) -> list[Indexed]:
+    """Cut, embed what is new, judge it, store and switch; no transaction is open while texts are embedded."""
     prepared = prepare(db, embedder, cut, versions)
     put_aside(db, holder, prepared.odd)
+    prepared = admit_chunks(db, gate, holder, prepared, embedder.window, embedder.dimensions)
     insert_pending(db, holder, prepared.chunks)
     finish(db, index, holder, [version.version_id for version in prepared.versions], now)
     return prepared.versions
