@@ -13,7 +13,9 @@ from almanac.settings import Settings, settings
 from models.session import Database
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
-from tasks.ports import Embedder, Fetcher, Index, Parser, Renderer
+from tasks.gates.examiner import Examiner
+from tasks.gates.gate import Gates
+from tasks.ports import Embedder, Fetcher, Gate, Index, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
@@ -115,6 +117,13 @@ class Library:
         index = EdgeIndex(folder, self.embedder.dimensions)
         self._closing.callback(index.close)
         return index
+
+    @Once
+    def gate(self) -> Gate:
+        """Starts a process when first asked."""
+        examiner = Examiner()
+        self._closing.callback(examiner.close)
+        return Gates(self.db, examiner)
 
     def close(self) -> None:
         """Close what was opened, the last first."""

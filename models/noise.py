@@ -41,14 +41,9 @@ COUNTER = re.compile(
     rf"|\b(?:visitor|request|page|build)\s+(?:number|no\.?|id)\s*:?\s*[\w-]*\d[\w-]*"
     rf"|\bgenerated in\s+{NUMBER}\s*(?:ms|s|seconds?)\b",
     re.IGNORECASE)
-LABELS = frozenset("""
-a about ago all am and are as at been by currently date for generated has have here in is it just last latest local
-modified most much now of on online page posted pm published read reading refreshed right since so story the these
-this time times to today today's total updated up viewed was were you your article far already
-am um uhr zuletzt aktualisiert stand heute jetzt seite artikel wurde mis \u00e0 jour le la maintenant actualizado hoy
-""".split())
+LABELS = frozenset(["a", "about", "ago", "all", "am", "and", "are", "as", "at", "been", "by", "currently", "date", "for", "generated", "has", "have", "here", "in", "is", "it", "just", "last", "latest", "local", "modified", "most", "much", "now", "of", "on", "online", "page", "posted", "pm", "published", "read", "reading", "refreshed", "right", "since", "so", "story", "the", "these", "this", "time", "times", "to", "today", "today's", "total", "updated", "up", "viewed", "was", "were", "you", "your", "article", "far", "already", "am", "um", "uhr", "zuletzt", "aktualisiert", "stand", "heute", "jetzt", "seite", "artikel", "wurde", "mis", "à", "jour", "le", "la", "maintenant", "actualizado", "hoy"])
 WORD = re.compile(r"[^\W\d_][\w']*")
-PARTS = re.compile(r"[\u00b7\u2022|\n,;/]|\s[-\u2013\u2014]\s")
+PARTS = re.compile(r"[\u00b7\u2022|\n;]|[,/](?!\d)|\s[-\u2013\u2014]\s")
 SPONSORED = re.compile(
     r"(?:sponsored|advertisement|advertorial|anzeige|werbung|promoted|ad|paid (?:content|post|partnership)"
     r"|partner content|publicit\u00e9|publicidad|patrocinado|sponsoris\u00e9|pubblicit\u00e0)"

@@ -13,6 +13,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from models.blocks import Block
+from models.differences import ChangeKind, differences
 from models.session import Database
 from models.states import DocumentState, Verdict
 from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
@@ -140,6 +142,34 @@ def depths(db: Database) -> Json:
             "waiting": session.scalar(waiting),
             "chunks": _counts(session, Chunk.state),
         }
+
+
+def diff(
+    db: Database, document_id: UUID, scopes: Sequence[str], old: int | None = None, new: int | None = None
+) -> Json | None:
+    """What changed between two versions, by number: the last one and the one before it, unless others are named.
+
+    ``from`` and ``to`` have the fields of VERSION; ``changes`` are those of models.differences, in the order of the
+    new version; ``counts`` says how many there are of each. ValueError where there are no two such versions.
+    """
+    said = versions(db, document_id, scopes)
+    if said is None:
+        return None
+    numbers = [version["number"] for version in said]
+    new = new or next(iter(numbers), 0)
+    old = old or next((number for number in numbers if number < new), 0)
+    if not {old, new} <= set(numbers):
+        has = "one version only" if len(numbers) == 1 else f"the versions {', '.join(map(str, numbers[::-1]))}"
+        raise ValueError(f"there is nothing to compare: it has {has if numbers else 'not been read yet'}")
+    with db.begin() as session:
+        blocks = {number: [Block.from_json(block) for block in stored] for number, stored in session.execute(
+            select(DocumentVersion.number, DocumentVersion.blocks).where(
+                DocumentVersion.document_id == document_id, DocumentVersion.number.in_([old, new])))}
+    changes = differences(blocks[old], blocks[new])
+    counts = Counter(change.kind.value for change in changes)
+    told = {version["number"]: version for version in said}
+    return {"from": told[old], "to": told[new], "changes": [change.to_json() for change in changes],
+            "counts": {kind.value: counts[kind.value] for kind in ChangeKind}}
 
 
 def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement[bool]) -> list[Json]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from almanac import __version__
-from almanac.cli import configuration, document, index, search, source, stack, token
+from almanac.cli import configuration, document, index, quality, search, source, stack, token
 from almanac.cli.screen import screen
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ app.add_typer(source.app, name="source")
 app.command()(document.read)
 app.command()(search.search)
 app.add_typer(document.app, name="document")
+app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
 app.command("settings")(configuration.show_settings)

@@ -24,9 +24,8 @@ def measure_chunks(db: Database, chunks: Rows, window: int, dimensions: int) -> 
     for chunk in chunks:
         of_version[chunk["version_id"]].append(chunk)
     with db.begin() as session:
-        blocks: dict[UUID, list[dict[str, Any]]] = dict(session.execute(
-            select(DocumentVersion.id, DocumentVersion.blocks).where(DocumentVersion.id.in_(of_version))
-        ).tuples().all())
+        blocks = {row.id: row.blocks for row in session.execute(
+            select(DocumentVersion.id, DocumentVersion.blocks).where(DocumentVersion.id.in_(of_version)))}
     return [each for version, rows in of_version.items()
             for each in measured(version, rows, map(Block.from_json, blocks[version]), window, dimensions)]
 

@@ -1,7 +1,7 @@
 """The inside of the examiner: a process that imports Great Expectations and judges columns until its pipe closes.
 
-Each question is one line of JSON with the ``expectations`` (kind, arguments, whether no value is refused) and the
-``columns``; each answer one line with the ``refused`` rows of each, or with ``failed``.
+Each question is one line of JSON with the ``expectations`` (kind and arguments) and the ``columns``; each answer
+one line with the ``refused`` rows of each, or with ``failed``.
 """
 
 import json
@@ -54,27 +54,22 @@ class Examination:
         asset = context.data_sources.add_pandas("almanac").add_dataframe_asset("batch")
         self._batch = asset.add_batch_definition_whole_dataframe("batch")
 
-    def refused(self, expectations: Sequence[Mapping[str, Any]], columns: Mapping[str, Sequence[Any]]) -> list[list[int]]:
+    def refused(
+        self, expectations: Sequence[tuple[str, Mapping[str, Any]]], columns: Mapping[str, Sequence[Any]]
+    ) -> list[list[int]]:
         """The rows that do not meet each expectation. Raises when one of them could not be judged at all."""
         frame = self._frame(columns)
         frame[ROW] = range(len(frame))
-        lines = [line for at, each in enumerate(expectations) for line in self.lines(at, each)]
-        suite = self._suite(name="batch", expectations=lines)
+        suite = self._suite(name="batch", expectations=[
+            self._kind(kind)(**arguments, meta={"at": at}) for at, (kind, arguments) in enumerate(expectations)])
         result = self._batch.get_batch({"dataframe": frame}).validate(suite, result_format=FORMAT)
-        found: list[set[int]] = [set() for _ in expectations]
+        found: dict[int, list[int]] = {}
         for each in result.results:
-            if each.exception_info.get("raised_exception") or "unexpected_index_list" not in each.result and not each.success:
-                raise ValueError(f"{each.expectation_config.type} could not be judged: {each.exception_info}"[:500])
-            rows = each.result.get("unexpected_index_list") or []
-            found[each.expectation_config.meta["at"]].update(int(row[ROW]) for row in rows)
-        return [sorted(rows) for rows in found]
-
-    def lines(self, at: int, expectation: Mapping[str, Any]) -> list[Any]:
-        """The expectation itself and, since no value meets any, that there is a value."""
-        wanted = [(expectation["kind"], expectation["arguments"])]
-        if expectation["present"]:
-            wanted.append(("expect_column_values_to_not_be_null", {"column": expectation["arguments"]["column"]}))
-        return [self._kind(kind)(**arguments, meta={"at": at}) for kind, arguments in wanted]
+            rows = each.result.get("unexpected_index_list", [] if each.success else None)
+            if rows is None:
+                raise ValueError(f"{each.expectation_config.type} of the column {each.expectation_config.kwargs['column']}")
+            found[each.expectation_config.meta["at"]] = [int(row[ROW]) for row in rows]
+        return [found[at] for at in range(len(expectations))]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import Any, cast
 
-from models.states import Severity
 from tasks.errors import Transient
 from tasks.gates.suite import Suite
 
@@ -24,7 +23,6 @@ ENVIRONMENT = {  # one thread, and nothing told to anybody
 }
 COMMAND = (sys.executable, "-m", "tasks.gates.examination")
 PIECE = 1 << 16
-GRAVITY = list(Severity)
 
 
 class Examiner:
@@ -41,7 +39,8 @@ class Examiner:
 
     def examine(self, suite: Suite, columns: Mapping[str, Sequence[Any]]) -> Sequence[Sequence[int]]:
         """For each expectation, the rows that do not meet it. Raises Transient when it cannot judge."""
-        question = json.dumps({"expectations": lines(suite), "columns": columns}, allow_nan=False)
+        expectations = [[it.kind, {"column": it.column, **it.bounds}] for it in suite.expectations]
+        question = json.dumps({"expectations": expectations, "columns": columns}, allow_nan=False)
         with self._lock:
             self._stay()
             try:
@@ -120,13 +119,6 @@ class Examiner:
         if process:
             process.kill()
             process.communicate()
-
-
-def lines(suite: Suite) -> list[dict[str, Any]]:
-    """The expectations as the process takes them; the gravest on a column also expects that there is a value."""
-    gravest = {it.column: it.name for it in sorted(suite.expectations, key=lambda it: GRAVITY.index(it.severity))}
-    return [{"kind": it.kind, "arguments": {"column": it.column, **it.bounds},
-             "present": not it.optional and gravest[it.column] == it.name} for it in suite.expectations]
 
 
 def read(process: subprocess.Popen[bytes], deadline: float) -> dict[str, Any]:

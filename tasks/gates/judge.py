@@ -1,7 +1,7 @@
 """Rows of measures judged against a suite: which expectation is not met, by which row, with which value."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -49,34 +49,40 @@ class Examiner(Protocol):
 
 
 def judge(examiner: Examiner, suite: Suite, rows: Sequence[Measured]) -> list[Finding]:
-    """What the rows do not meet: of each row and column the worst, and of each thing and expectation one."""
-    whole = [row for row in rows if row.values.keys() >= set(suite.columns)]
-    found = [unmeasured(row, column) for row in rows for column in suite.columns if column not in row.values]
-    if whole:
-        columns = {name: [stated(row.values[name]) for row in whole] for name in suite.columns}
-        refused = examiner.examine(suite, columns)
-        found += [finding(whole[at], expectation)
-                  for expectation, places in zip(suite.expectations, refused, strict=True) for at in places]
-    return list(worst(found, suite).values())
+    """What the rows do not meet: of each thing and column the gravest.
+
+    Great Expectations lets no value and NaN pass, and condemns a whole batch for a column that is missing: both are
+    found here, row by row, and it is given every column of the suite.
+    """
+    columns = {name: [stated(row.values.get(name)) for row in rows] for name in suite.columns}
+    refused = examiner.examine(suite, columns)
+    found = [finding for row in rows for finding in absent(row, suite)]
+    found += [failed(rows[at], expectation)
+              for expectation, places in zip(suite.expectations, refused, strict=True) for at in places]
+    return list(gravest(found, suite).values())
 
 
 def stated(value: Any) -> Any:
-    """No value instead of NaN, which would pass every expectation unseen."""
+    """No value instead of NaN, which JSON cannot hold."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def unmeasured(row: Measured, column: str) -> Finding:
-    return Finding(row.id, f"measured: {column}", Severity.CRITICAL, f"its {said(column)} could not be measured", "missing", None)
+def absent(row: Measured, suite: Suite) -> Iterator[Finding]:
+    """The columns of which a row has no value, where it must have one."""
+    for expectation in suite.expectations:
+        column = expectation.column
+        if column not in row.values:
+            yield Finding(row.id, expectation.name, Severity.CRITICAL, f"its {said(column)} could not be measured",
+                          "missing", None)
+        elif stated(row.values[column]) is None and not expectation.optional:
+            reason = f"its {said(column)} is not known"
+            yield Finding(row.id, expectation.name, expectation.severity, reason, told(row.values[column]), None)
 
 
-def finding(row: Measured, expectation: Expectation) -> Finding:
-    value = row.values[expectation.column]
-    observed = told(value)
-    reason = expectation.reason.format(observed=observed)
-    if stated(value) is None and expectation.bounds.keys() & {"min_value", "max_value"}:
-        reason = f"its {said(expectation.column)} is not known"
-    return Finding(row.id, expectation.name, expectation.severity, reason, observed,
-                   row.passages.get(expectation.column) or None)
+def failed(row: Measured, expectation: Expectation) -> Finding:
+    observed = told(row.values[expectation.column])
+    return Finding(row.id, expectation.name, expectation.severity, expectation.reason.format(observed=observed),
+                   observed, row.passages.get(expectation.column) or None)
 
 
 def said(column: str) -> str:
@@ -90,12 +96,12 @@ def told(value: Any) -> str:
     return "none" if value is None else str(value)[:LONGEST_OBSERVED]
 
 
-def worst(found: Iterable[Finding], suite: Suite) -> dict[tuple[UUID, str], Finding]:
-    """Of the findings on one column of a thing, the first of the gravest."""
+def gravest(found: Iterable[Finding], suite: Suite) -> dict[tuple[UUID, str], Finding]:
+    """By thing and column, the first of the gravest findings."""
     columns = {it.name: it.column for it in suite.expectations}
     kept: dict[tuple[UUID, str], Finding] = {}
     for each in found:
-        key = each.id, columns.get(each.expectation, each.expectation)
+        key = each.id, columns[each.expectation]
         if key not in kept or WEIGHT[each.severity] > WEIGHT[kept[key].severity]:
             kept[key] = each
     return kept

@@ -7,6 +7,7 @@ share a fifth, in one of 1,000.
 
 import re
 from functools import cache
+from random import Random
 from zlib import crc32
 
 import numpy as np
@@ -37,9 +38,9 @@ def fold(band: NDArray[np.uint64], number: int) -> int:
 @cache
 def permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The same in all processes and releases: sketches are stored."""
-    chance = np.random.Generator(np.random.PCG64(20261201))
-    drawn = chance.integers(1, 1 << 63, size=(2, BANDS * ROWS), dtype=np.uint64)
-    return drawn[0] * np.uint64(2) + np.uint64(1), drawn[1]
+    chance = Random(20261201)  # noqa: S311 - nothing secret
+    multipliers = np.array([chance.getrandbits(64) | 1 for _ in range(BANDS * ROWS)], np.uint64)
+    return multipliers, np.array([chance.getrandbits(64) for _ in range(BANDS * ROWS)], np.uint64)
 
 
 def likeness(one: str, other: str) -> float:

@@ -25,7 +25,7 @@ HELPER = rf"(?:{MODEL}|(?:the\s+)?(?:assistant|agent|bot))"
 ACT = (
     r"(?:say|state|include|add|append|mention|recommend|rate|reply|respond|answer|output|print|reveal|disclose|tell|send"
     r"|forward|call|execute|run|open|delete|give|praise|promote|translate|summari[sz]e|pretend|cite|write|visit|ignore"
-    r"|insert|rank|score|click|follow)"
+    r"|insert|rank|score|click|follow|fetch)"
 )
 SPEAK = r"(?:say|state|include|mention|recommend|rate|reply|respond|output|cite|praise|insert|rank|summari[sz]e)"
 WHOSE = r"(?:your|previous|prior|above|earlier|preceding|former|original|initial|foregoing|system|safety|all\s+(?:of\s+)?(?:the|your|my))"
@@ -37,8 +37,9 @@ SECRET = (
 )
 RULES: dict[str, tuple[float, re.Pattern[str]]] = {
     name: (weight, re.compile(pattern)) for name, weight, pattern in (
-        ("override", 1.0, rf"\b(?:ignore|disregard|forget|override|bypass|discard|stop following)\s+(?:[\w']+\s+){{0,3}}?"
-                          rf"{WHOSE}\s+(?:[\w']+\s+){{0,2}}?{WHAT}\b"),
+        ("override", 1.0, rf"\b(?:ignore|disregard|forget|bypass|discard|stop following)\s+(?:[\w']+\s+){{0,3}}?"
+                          rf"{WHOSE}\s+(?:[\w']+\s+){{0,2}}?{WHAT}\b(?!\s+to\b)"
+                          rf"|\b(?:override|disable)\s+(?:[\w']+\s+){{0,2}}?your\s+(?:[\w']+\s+)?(?:{WHAT}|filters|safety)\b"),
         ("forget", 1.0, r"\bset\s+aside\s+(?:all|any|whatever|the)\s+(?:[\w']+\s+){0,2}?(?:rules|instructions|guidelines)\b"
                         r"|\b(?:ignore|obey\s+not|do\s+not\s+listen\s+to)\s+the\s+user\b|\bcease\s+(?:the|your)\s+current\s+task\b"
                         r"|\b(?:ignore|disregard|forget)\s+(?:everything|anything|all|what)\s+"
@@ -54,9 +55,10 @@ RULES: dict[str, tuple[float, re.Pattern[str]]] = {
         ("addressed", 1.0,
          rf"\bif\s+you(?:['\u2019]re|\s+are)\s+{HELPER}\b(?=[\s,]*(?:,|:|reading|processing|and\s+read|then\b)).{{0,80}}?\b{ACT}\b"
          rf"|\b(?:notes?|message|instructions?|reminder|attention|warning|important)[\s,:!]*(?:to|for)?[\s,:]*(?:the\s+|all\s+)?{HELPER}\b(?=\s*(?:[:,.!]|that|who|reading)).{{0,120}}?\b{ACT}\b"
-         rf"|(?:^|[.!?]\s)(?:dear|hey|hello|hi|to|attention|ok)\s+{HELPER}\s*[:,!].{{0,80}}?\b(?:{ACT}|override)\b"
+         rf"|(?:^|[.!?]\s)(?:dear|hey|hello|hi|to|attention|ok),?\s+{HELPER}\s*[:,!.].{{0,80}}?\b(?:{ACT}|override)\b"
          rf"|\b(?:as|when)\s+{MODEL}\s+(?:reads|processes|you|that).{{0,80}}?\b{ACT}\b"
-         rf"|\b{MODEL}\s+(?:that\s+(?:read|process|see|summari)\w*\s+[\w\s]{{0,30}}?)?(?:must|should|shall|have to)\s+(?:not\s+|always\s+|never\s+|first\s+)?{SPEAK}\b"
+         rf"|\b{MODEL}\s+(?:that\s+(?:read|process|see|summari)\w*\s+[\w\s]{{0,30}}?)?(?:(?:must|have to)\s+(?:not\s+|always\s+|never\s+|first\s+)?|should\s+(?:not|always|never|first)\s+){SPEAK}\b"
+         rf"|\bfor\s+{MODEL}\s+(?:that\s+is\s+|which\s+is\s+)?(?:reading|summari[sz]ing|processing|indexing)\b"
          rf"|\bif\s+(?:an?|any|the)\s+(?:\w+\s+)?(?:{HELPER})\s+(?:reads|is\s+reading|processes|sees|opens)\s+this\b"
          rf"|\byou,?\s+the\s+(?:assistant|model|agent)\s+(?:that\s+is\s+)?reading\b|^{MODEL}\s*(?:instructions?)?\s*[:,]\s*(?:stop|{ACT})\b"
          rf"|^(?:system|assistant|ai)\s*[:,]\s*(?:please\s+)?{ACT}\b"),
@@ -79,14 +81,14 @@ RULES: dict[str, tuple[float, re.Pattern[str]]] = {
                             r"|\byour\s+answer\s+is\s+always\b|\bin\s+each\s+reply\b|\byou\s+(?:produce|write|give)\s+your\s+(?:summary|answer|reply)\b"
                             r"|\bfor\s+all\s+future\s+(?:conversations|questions|answers)\b"),
         ("obey", 0.6, r"\bas\s+commands\b|\bhighest\s+priority\b|\bwithout\s+asking\b|\bobey\s+(?:only|the\s+page)\b|\bsay\s+nothing\s+about\b"
-                      r"|\bi\s+instruct\s+you\b|\badmin\s+override\b|\bdump\s+(?:all\s+)?(?:memory|context)\b|\bcarry\s+them\s+out\b"),
+                      r"|\bi\s+instruct\s+you\b|\bonly\s+for\s+machines\b|\bdo\s+what\s+it\s+says\b|\badmin\s+override\b|\bdump\s+(?:all\s+)?(?:memory|context)\b|\bcarry\s+them\s+out\b"),
         ("developers", 0.6, r"\bfrom\s+your\s+(?:developers?|operators?|creators?|administrators?)\b|\bas\s+(?:the|your)\s+new\s+operator\b"),
         ("user", 0.6, r"\bthe\s+user\s+(?:prefers|wants|has\s+(?:asked|agreed))\b|\bthe\s+user['\u2019]s\s+files\b|\bthe\s+person\s+who\s+asked\b"),
         ("tool", 0.7, r"\b(?:call|use|execute|run|invoke)\s+(?:[\w']+\s+){0,5}?(?:with\s+your\s+)?(?:shell\s+)?(?:tool|function|[a-z]+_[a-z_]+)\b"),
         ("talk", 0.4, r"\bhuman\s*:.{0,200}?\bassistant\s*:"),
         ("assistant", 0.4, r"^assistant\s*[,:]"),
         ("test", 0.4, r"\beverything\s+(?:before|above)\b.{0,20}\bwas\s+(?:only\s+)?(?:a\s+)?test\b"),
-        ("promote", 0.5, r"\b(?:tell|instruct)\s+the\s+(?:user|reader)\b|\bmust\s+not\s+mention\b.{0,80}\bmust\s+(?:rate|say|recommend)\b"),
+        ("promote", 0.5, r"\b(?:tell|instruct)\s+the\s+(?:user|reader)\s+(?:to|that\s+(?:their|they|it))\b|\bmust\s+not\s+mention\b.{0,80}\bmust\s+(?:rate|say|recommend)\b"),
     )
 }
 ABOUT = re.compile(  # what a text on such attacks speaks of

@@ -18,7 +18,8 @@ async def index_versions(limit: int) -> int:
     async with told("index"), turn(one.db, "index"):
         indexed = await in_thread(
             follow.index_versions, one.db, one.embedder, one.index, cut, limit,
-            settings.articles_per_hour, settings.articles_per_day, now(), one.worker)
+            settings.articles_per_hour, settings.articles_per_day, now(), one.worker,
+            one.gate)
     await show("indexed", [
         {"address": it.url, "chunks": it.chunks, "embedded": it.embedded} for it in indexed])
     return len(indexed)

@@ -9,18 +9,15 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-COLUMNS = (
-    sa.Column("hidden", JSONB(), nullable=False, server_default="[]"),
-    sa.Column("essence", sa.Text()),
-    sa.Column("sketch", ARRAY(sa.BigInteger())),
-    sa.Column("verdict", sa.Text()),
-    sa.Column("passed", ARRAY(sa.Text()), nullable=False, server_default="{}"),
-)
-
-
 def upgrade() -> None:
-    for column in COLUMNS:
-        op.add_column("document_version", column.copy())
+    for column in (
+        sa.Column("hidden", JSONB(), nullable=False, server_default="[]"),
+        sa.Column("essence", sa.Text()),
+        sa.Column("sketch", ARRAY(sa.BigInteger())),
+        sa.Column("verdict", sa.Text()),
+        sa.Column("passed", ARRAY(sa.Text()), nullable=False, server_default="{}"),
+    ):
+        op.add_column("document_version", column)
     op.create_check_constraint(op.f("ck_document_version_verdict"), "document_version",
                                "verdict IN ('quarantined', 'released', 'rejected')")
     op.create_index("ix_document_version_sketch", "document_version", ["sketch"], postgresql_using="gin",
@@ -58,5 +55,5 @@ def downgrade() -> None:
     op.drop_index("ix_document_version_refused", "document_version")
     op.drop_index("ix_document_version_sketch", "document_version")
     op.drop_constraint("ck_document_version_verdict", "document_version")
-    for column in reversed(COLUMNS):
-        op.drop_column("document_version", column.name)
+    for column in ("passed", "verdict", "sketch", "essence", "hidden"):
+        op.drop_column("document_version", column)
