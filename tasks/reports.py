@@ -17,7 +17,7 @@ from models.blocks import Block
 from models.differences import ChangeKind, differences
 from models.session import Database
 from models.states import DocumentState, Verdict
-from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
+from models.tables import Chunk, Document, DocumentVersion, GateResult, Poll, Source, Table
 
 Json = dict[str, Any]
 
@@ -49,6 +49,7 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
+    ``health`` says too in what it differs from its own history.
     """
     with db.begin() as session:
         return _sources(session, scopes)
@@ -180,6 +181,10 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
     polls = {poll.pop("source_id"): poll for poll in _rows(
         session, select(Source.id.label("source_id"), *last.c).join(last, true()).where(*conditions)
     )}
+    flags: dict[str, list[str]] = defaultdict(list)
+    for flag in session.execute(select(GateResult.source_id, GateResult.reason).where(
+            GateResult.version_id.is_(None)).order_by(GateResult.expectation)):
+        flags[str(flag.source_id)].append(flag.reason)
     states: dict[str, dict[str, int]] = defaultdict(dict)
     unfinished: Counter[str] = Counter()
     for row in session.execute(_progress(scopes).where(*conditions)):
@@ -187,6 +192,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
         unfinished[str(row.source_id)] += row.unfinished
     return [each | {
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
+        "health": "; ".join([each["health"], *flags[each["id"]]]),
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],

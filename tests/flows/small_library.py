@@ -18,7 +18,7 @@ from models.tables import Source
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+from tasks.ports import Entry, Fetched, Gate, Hit, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -121,6 +121,7 @@ class SmallLibrary:
 
     worker = "small"
     renderer = None
+    gate: Gate | None = None  # everything is good enough
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
         self.db = db
