@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 from models.blocks import Block
@@ -73,21 +74,28 @@ def moves(old: Sequence[Block], new: Sequence[Block], gone: Sequence[int], come:
 
 
 def replaced(
-    old: Sequence[Block], new: Sequence[Block], before: Sequence[int], after: Sequence[int], moved: dict[int, int]
+    old: Sequence[Block], new: Sequence[Block], before: Sequence[int], after: Sequence[int],
+    moved: dict[int, int],
 ) -> Iterator[Change]:
-    """What stands in one place now instead of what stood there."""
+    """What stands in one place now instead of what stood there; what went comes first."""
     pairs = alike(old, new, before, [j for j in after if j not in moved])
-    waiting = deque(i for i in before if i not in pairs.values())
-    for j in after:
+    gone = deque(i for i in before if i not in pairs.values())
+    next_pair = list(accumulate((pairs.get(j, len(old)) for j in reversed(after)), min))[::-1]
+    for j, border in zip(after, next_pair, strict=True):
+        yield from removed(old, gone, border)
         if j in moved:
             yield Change(ChangeKind.MOVED, new[j], moved[j], j)
         elif j in pairs:
-            while waiting and waiting[0] < pairs[j]:
-                yield (lambda i: Change(ChangeKind.REMOVED, old[i], i, None))(waiting.popleft())
-            yield Change(ChangeKind.CHANGED, new[j], pairs[j], j, tuple(words(old[pairs[j]].text, new[j].text)))
+            marked = tuple(words(old[pairs[j]].text, new[j].text))
+            yield Change(ChangeKind.CHANGED, new[j], pairs[j], j, marked)
         else:
             yield Change(ChangeKind.ADDED, new[j], None, j)
-    for i in waiting:
+    yield from removed(old, gone, len(old))
+
+
+def removed(old: Sequence[Block], gone: deque[int], border: int) -> Iterator[Change]:
+    while gone and gone[0] < border:
+        i = gone.popleft()
         yield Change(ChangeKind.REMOVED, old[i], i, None)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,10 +13,12 @@ from gate_rows import NOW, Versions, paragraphs, prose
 from sqlalchemy import select
 
 from models.blocks import place
+from models.extracted import Extracted
 from models.session import Database
 from models.states import PollOutcome, Severity
 from models.tables import DocumentVersion, Poll
 from tasks.errors import Transient
+from tasks.extract import markdown
 from tasks.gates import gate as gates
 from tasks.gates.examiner import Examiner
 from tasks.gates.gate import Gates
@@ -115,3 +118,14 @@ def test_a_column_that_the_frame_lacks_condemns_the_whole_batch(examiner: Examin
     columns = dict.fromkeys(suite("chunks").columns, 1.0)
     with pytest.raises(Transient, match="cannot judge: ValueError: .* of the column twins"):
         judge(Lacking(), suite("chunks"), [Measured(uuid4(), columns)])
+
+
+def test_our_own_documentation_passes(db: Database, examiner: Examiner) -> None:
+    versions = Versions(db)
+    pages = sorted((Path(__file__).parents[2]).glob("*.md"))
+    ids = []
+    for page in pages:
+        read = Extracted.from_json(markdown.parse(page.read_bytes(), f"almanac:{page.name}", "text/markdown", "utf-8"))
+        ids.append(versions.add(list(read.blocks), title=read.title, language=read.language))
+    assert [it for it in Gates(db, examiner).versions(ids) if it.refuses] == []
+    assert len(ids) >= 4
