@@ -210,6 +210,27 @@ class Client:
     def remove_document(self, document_id: str) -> Json:
         return self._call("DELETE", "/v1/documents", document_id)
 
+    def diff(self, document_id: str, old: int | None = None, new: int | None = None) -> Json:
+        """What changed between two versions, by their numbers: the last two, unless others are named."""
+        return self._call("GET", "/v1/documents", document_id, "diff", query={"from": old, "to": new})
+
+    # Quality
+
+    def quality_report(
+        self, *, verdict: str | None = None, severity: str | None = None, gate: str | None = None,
+        source: str | None = None, limit: int = 100, after: str | None = None,
+    ) -> Json:
+        """One page of what the gates found; ``sources`` are those that differ from their own history."""
+        return self._call("GET", "/v1/quality", query={
+            "verdict": verdict, "severity": severity, "gate": gate, "source": source, "limit": limit, "after": after,
+        })
+
+    def release(self, document_id: str) -> Json:
+        return self._call("POST", "/v1/quality", document_id, "release")
+
+    def reject(self, document_id: str) -> Json:
+        return self._call("POST", "/v1/quality", document_id, "reject")
+
     # Tokens
 
     def tokens(self) -> list[Json]:

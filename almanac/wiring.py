@@ -17,8 +17,20 @@ from models.states import CollectionState
 from models.tables import Collection
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
+from tasks.gates.examiner import Examiner
+from tasks.gates.gate import Gates
 from tasks.index import collections
-from tasks.ports import Analyser, Collections, Embedder, Fetcher, Index, LanguageModel, Parser, Renderer
+from tasks.ports import (
+    Analyser,
+    Collections,
+    Embedder,
+    Fetcher,
+    Gate,
+    Index,
+    LanguageModel,
+    Parser,
+    Renderer,
+)
 from tasks.web import chromium
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
@@ -213,6 +225,13 @@ class Library:
             self._left.close()
             self._left = None
         collections.sweep(self.db, self.collections)
+
+    @Once
+    def gate(self) -> Gate:
+        """Starts a process when first asked."""
+        examiner = Examiner()
+        self._closing.callback(examiner.close)
+        return Gates(self.db, examiner)
 
     def close(self) -> None:
         """Close what was opened, the last first."""

@@ -1,10 +1,18 @@
 """What a page turned out to say: the value that crosses the jail's border as JSON."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from models.blocks import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A passage of the text that the page does not show; ``how`` is a name of ``models.styles``."""
+
+    how: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,7 @@ class Extracted:
     feeds: tuple[str, ...] = ()  # feeds that the page announces
     modified_at: datetime | None = None
     site_name: str | None = None
+    hidden: tuple[Hidden, ...] = ()  # what of the blocks a reader of the page does not see
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -34,6 +43,7 @@ class Extracted:
             "feeds": list(self.feeds),
             "modified_at": self.modified_at.isoformat() if self.modified_at else None,
             "site_name": self.site_name,
+            "hidden": [asdict(passage) for passage in self.hidden],
         }
 
     @classmethod
@@ -45,4 +55,5 @@ class Extracted:
         return cls(**stored | dates | {
             "blocks": tuple(Block.from_json(block) for block in stored["blocks"]),
             "feeds": tuple(stored["feeds"]),
+            "hidden": tuple(Hidden(**passage) for passage in stored.get("hidden", ())),
         })

@@ -58,6 +58,8 @@ class CollectionState(StrEnum):
     ANSWERING = "answering"
     FILLING = "filling"
     LEFT = "left"  # it answers no more, and can be removed
+
+
 class ContentType(StrEnum):
     """What kind of thing a document is, as far as its age matters."""
 
@@ -66,6 +68,24 @@ class ContentType(StrEnum):
     OPINION = "opinion"
     REFERENCE = "reference"
     EVERGREEN = "evergreen"
+
+
+class Severity(StrEnum):
+    """How bad it is that an expectation is not met: noted, refused until its owner releases it, or refused
+    whatever its owner says.
+    """
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+    FATAL = "fatal"
+
+
+class Verdict(StrEnum):
+    """What became of a version that a gate refused."""
+
+    QUARANTINED = "quarantined"
+    RELEASED = "released"
+    REJECTED = "rejected"
 
 
 class ReadingMode(StrEnum):

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, DateTime, ForeignKey, Index, LargeBinary, MetaData, Text
 from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REAL
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -17,7 +17,9 @@ from models.states import (
     DocumentState,
     PollOutcome,
     ReadingMode,
+    Severity,
     SourceKind,
+    Verdict,
 )
 
 LIBRARY_SCOPE = "library"
@@ -41,6 +43,7 @@ class Table(DeclarativeBase):
         str: Text,
         bytes: LargeBinary,
         list[str]: ARRAY(Text),
+        list[int]: ARRAY(BigInteger),
         list[dict[str, Any]]: JSONB,
         dict[str, Any]: JSONB,
     }
@@ -210,6 +213,12 @@ class DocumentVersion(Table):
     leased_by: Mapped[str | None]
     leased_until: Mapped[datetime | None]
     failure: Mapped[str | None]  # why it cannot be indexed: not tried again until its owner asks
+    hidden: Mapped[list[dict[str, Any]]] = mapped_column(  # models.extracted.Hidden: in the text, unseen
+        default=list, server_default="[]")
+    essence: Mapped[str | None]  # models.noise.essence: the same where nothing but noise differs
+    sketch: Mapped[list[int] | None]  # tasks.gates.likeness: what nearly equal texts share
+    verdict: Mapped[str | None]  # of the gates, where one refused it, and then of its owner
+    passed: Mapped[list[str]] = mapped_column(default=list, server_default="{}")  # gates not asked again
 
     document: Mapped[Document] = relationship(lazy="raise", foreign_keys=[document_id])
 
@@ -222,6 +231,10 @@ class DocumentVersion(Table):
         Index("ix_document_version_canonical_url", "canonical_url", postgresql_using="hash",
               postgresql_where=sql("superseded_at IS NULL")),
         Index("ix_document_version_leased_by", "leased_by", postgresql_where=sql("leased_by IS NOT NULL")),
+        one_of("verdict", Verdict),
+        Index("ix_document_version_sketch", "sketch", postgresql_using="gin",
+              postgresql_where=sql("superseded_at IS NULL")),
+        Index("ix_document_version_refused", "document_id", postgresql_where=sql("verdict IS NOT NULL")),
     )
 
 
@@ -318,23 +331,32 @@ class Collection(Table):
         one_of("state", CollectionState),
         Index("uq_collection_state", "state", unique=True, postgresql_where=sql("state <> 'left'")),
     )
-class Analysis(Table):
-    """What was understood of a version."""
 
-    __tablename__ = "analysis"
 
-    version_id: Mapped[UUID] = mapped_column(
-        ForeignKey("document_version.id", ondelete="CASCADE"), primary_key=True)
-    topics: Mapped[list[str]] = mapped_column(default=list)
-    entities: Mapped[list[str]] = mapped_column(default=list)
-    keywords: Mapped[list[str]] = mapped_column(default=list)
-    summary: Mapped[str]
-    category: Mapped[str | None]
-    content_type: Mapped[str | None]
-    language: Mapped[str | None]
-    confidence: Mapped[float]
-    analyser: Mapped[str]
-    analysed_at: Mapped[datetime]
+class GateResult(Table):
+    """An expectation that a version, or a source over time, did not meet."""
+
+    __tablename__ = "gate_result"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    gate: Mapped[str]
+    expectation: Mapped[str]
+    severity: Mapped[str]
+    reason: Mapped[str]
+    observed: Mapped[str]  # the value that was judged, as text
+    passage: Mapped[str | None]  # of the text that it is about
+    source_id: Mapped[UUID] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"))
+    document_id: Mapped[UUID | None] = mapped_column(ForeignKey("document.id", ondelete="CASCADE"))
+    version_id: Mapped[UUID | None] = mapped_column(ForeignKey("document_version.id", ondelete="CASCADE"))
+    scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
+    judged_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (
+        one_of("severity", Severity),
+        scoped(),
+        Index("ix_gate_result_version_id", "version_id"),
+        Index("ix_gate_result_source_id_judged_at", "source_id", "judged_at"),
+    )
 
 
 class UsageEvent(Table):

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -19,7 +19,7 @@ from models.duplicates import let_go
 from models.headers import check_headers
 from models.lease import GIVEN_BACK
 from models.session import Database
-from models.states import ChunkState, DocumentState, SourceKind
+from models.states import ChunkState, DocumentState, SourceKind, Verdict
 from models.tables import LIBRARY_SCOPE, ApiToken, Chunk, Document, DocumentVersion, Source, Table
 
 TOKEN_PREFIX = "alm_"  # noqa: S105 - what tokens begin with, so that one that leaked is recognised
@@ -78,15 +78,15 @@ def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: dat
 def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> bool:
     """Make the document due as if it had never been tried, whatever its state; what answers goes on.
 
-    A version that could not be indexed is tried again, too.
+    A version that could not be indexed is tried again, too, and one that a gate refused is judged again.
     """
     afresh = {"due_at": now, "attempts": 0, "etag": None, "last_modified": None,
               "reason": "to be read again, as its owner asks"}
     own = _own_document(document_id, scopes), Document.state != DocumentState.REMOVED
     owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
-    failed = owns, DocumentVersion.failure.is_not(None)
+    failed = owns, or_(DocumentVersion.failure.is_not(None), DocumentVersion.verdict == Verdict.QUARANTINED)
     with db.begin() as session:
-        session.execute(update(DocumentVersion).where(*failed).values(failure=None))
+        session.execute(update(DocumentVersion).where(*failed).values(failure=None, verdict=None))
         return session.connection().execute(update(Document).where(*own).values(**afresh)).rowcount > 0
 
 

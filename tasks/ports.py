@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.analysis import Analysis, Article
+from models.states import Severity
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), unit length."""
@@ -209,6 +210,36 @@ class Hit:
     id: UUID
     similarity: float | None = None
     words: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """An expectation that is not met by a version, or by a source over time (``version_id`` is None then)."""
+
+    gate: str
+    expectation: str
+    severity: Severity
+    reason: str
+    observed: str
+    passage: str | None = None
+    version_id: UUID | None = None
+    source_id: UUID | None = None
+
+    @property
+    def refuses(self) -> bool:
+        return self.version_id is not None and self.severity is not Severity.WARNING
+
+
+class Gate(Protocol):
+    """Judges a batch before it is indexed. Raises Transient when it cannot: then nothing has passed."""
+
+    def versions(self, versions: Sequence[UUID]) -> list[Remark]:
+        """What the versions, and the sources that they are from, do not meet."""
+        ...
+
+    def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
+        """The same of chunks that are about to be stored, as the rows that they will be."""
+        ...
 
 
 class Index(Protocol):

@@ -13,9 +13,20 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from models.blocks import Block
+from models.differences import ChangeKind, differences
 from models.session import Database
-from models.states import DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table, VersionAnalysis
+from models.states import DocumentState, Verdict
+from models.tables import (
+    Chunk,
+    Document,
+    DocumentVersion,
+    GateResult,
+    Poll,
+    Source,
+    Table,
+    VersionAnalysis,
+)
 
 Json = dict[str, Any]
 
@@ -38,7 +49,7 @@ DOCUMENT = (
 )
 VERSION = (
     "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
-    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
+    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure", "verdict",
 )
 ANALYSIS = (
     "topics", "entities", "keywords", "summary", "category", "content_type", "language", "confidence",
@@ -51,6 +62,7 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
+    ``health`` says too in what it differs from its own history.
     """
     with db.begin() as session:
         return _sources(session, scopes)
@@ -137,7 +149,8 @@ def depths(db: Database) -> Json:
     )
     waiting = select(func.count(DocumentVersion.id)).where(
         DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None),
-        DocumentVersion.failure.is_(None)
+        DocumentVersion.failure.is_(None),
+        or_(DocumentVersion.verdict.is_(None), DocumentVersion.verdict == Verdict.RELEASED),
     )
     with db.begin() as session:
         return {
@@ -148,6 +161,34 @@ def depths(db: Database) -> Json:
         }
 
 
+def diff(
+    db: Database, document_id: UUID, scopes: Sequence[str], old: int | None = None, new: int | None = None
+) -> Json | None:
+    """What changed between two versions, by number: the last one and the one before it, unless others are named.
+
+    ``from`` and ``to`` have the fields of VERSION; ``changes`` are those of models.differences, in the order of the
+    new version; ``counts`` says how many there are of each. ValueError where there are no two such versions.
+    """
+    said = versions(db, document_id, scopes)
+    if said is None:
+        return None
+    numbers = [version["number"] for version in said]
+    new = new or next(iter(numbers), 0)
+    old = old or next((number for number in numbers if number < new), 0)
+    if not {old, new} <= set(numbers):
+        has = "one version only" if len(numbers) == 1 else f"the versions {', '.join(map(str, numbers[::-1]))}"
+        raise ValueError(f"there is nothing to compare: it has {has if numbers else 'not been read yet'}")
+    with db.begin() as session:
+        blocks = {number: [Block.from_json(block) for block in stored] for number, stored in session.execute(
+            select(DocumentVersion.number, DocumentVersion.blocks).where(
+                DocumentVersion.document_id == document_id, DocumentVersion.number.in_([old, new])))}
+    changes = differences(blocks[old], blocks[new])
+    counts = Counter(change.kind.value for change in changes)
+    told = {version["number"]: version for version in said}
+    return {"from": told[old], "to": told[new], "changes": [change.to_json() for change in changes],
+            "counts": {kind.value: counts[kind.value] for kind in ChangeKind}}
+
+
 def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement[bool]) -> list[Json]:
     found = _rows(session, select(*_columns(Source, SOURCE)).where(
         Source.removed_at.is_(None), Source.scopes.contained_by(list(scopes)), *conditions
@@ -156,6 +197,10 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
     polls = {poll.pop("source_id"): poll for poll in _rows(
         session, select(Source.id.label("source_id"), *last.c).join(last, true()).where(*conditions)
     )}
+    flags: dict[str, list[str]] = defaultdict(list)
+    for flag in session.execute(select(GateResult.source_id, GateResult.reason).where(
+            GateResult.version_id.is_(None)).order_by(GateResult.expectation)):
+        flags[str(flag.source_id)].append(flag.reason)
     states: dict[str, dict[str, int]] = defaultdict(dict)
     unfinished: Counter[str] = Counter()
     for row in session.execute(_progress(scopes).where(*conditions)):
@@ -163,6 +208,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
         unfinished[str(row.source_id)] += row.unfinished
     return [each | {
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
+        "health": "; ".join([each["health"], *flags[each["id"]]]),
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],

@@ -94,6 +94,21 @@ def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, An
     return {"versions": versions}
 
 
+@router.get("/{document_id}/diff")
+def diff(
+    document_id: UUID, by: By, context: InContext, old: Annotated[int | None, Query(alias="from", ge=1)] = None,
+    new: Annotated[int | None, Query(alias="to", ge=1)] = None,
+) -> dict[str, Any]:
+    """What changed, block by block, between two versions by number: the last two, unless others are named."""
+    try:
+        changes = reports.diff(context.library.db, document_id, by.scopes, old, new)
+    except ValueError as error:
+        raise Problem(409, sentence(str(error)), "no_such_versions") from error
+    if changes is None:
+        raise missing(document_id, by, context)
+    return changes
+
+
 @router.post("/{document_id}/retry", status_code=202)
 async def retry(document_id: UUID, by: By, context: InContext, analyse: bool = False) -> dict[str, Any]:
     """Read it again now, whatever became of it before; or only ``analyse`` again what it says."""

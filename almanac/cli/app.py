@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from almanac import __version__
-from almanac.cli import ask, configuration, document, index, interest, search, source, stack, token
+from almanac.cli import ask, configuration, document, index, interest, quality, search, source, stack, token
 from almanac.cli.screen import screen
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command()(search.search)
 app.command()(ask.ask)
 app.add_typer(interest.app, name="interest")
 app.add_typer(document.app, name="document")
+app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
 app.command("settings")(configuration.show_settings)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from almanac.cli.failures import Failed, WrongUsage
-from almanac.cli.screen import cut, facts, moment, screen, short, table, waits_for, wrapped
+from almanac.cli.screen import cut, facts, moment, plain, screen, short, table, waits_for, wrapped
 from almanac.cli.session import document_named, source_named
 from almanac.cli.waiting import of_document, until_ended, until_settled
 from almanac.client import Client, Json, connect
@@ -138,6 +138,31 @@ def versions(id_: Id) -> None:
     ]
     headings = ("VERSION", "READ", "INDEXED", "HASH", "TITLE")
     screen.show({"versions": found}, table(headings, rows, "Nothing has been read there yet."))
+
+
+@app.command()
+def diff(
+    id_: Id,
+    old: Annotated[int | None, typer.Argument(metavar="FROM", help="a version's number", min=1)] = None,
+    new: Annotated[int | None, typer.Argument(metavar="TO", help="a later version's number", min=1)] = None,
+) -> None:
+    """Show what changed between two versions, block by block: the last two, unless others are named."""
+    client, identity = document_named(id_)
+    found = client.diff(identity, old, new)
+    blocks = (f"{SIGNS[it['change']]} {marked(it)}" for it in found["changes"] if it["change"] != "same")
+    heads = (f"{sign} version {it['number']}, read {moment(it['read_at'])}"
+             for sign, it in (("-", found["from"]), ("+", found["to"])))
+    screen.show(found, "\n".join([*heads, "", *map(plain, blocks)]))
+
+
+SIGNS = {"moved": ">", "changed": "~", "added": "+", "removed": "-"}
+MARKS = {"=": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}  # as in wdiff
+
+
+def marked(change: Json) -> str:
+    """A block's text; of a changed one, what went and what came is marked."""
+    words = change.get("words", [["=", change["text"]]])
+    return "".join(MARKS[sign].format(text) for sign, text in words)
 
 
 @app.command()

@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 TROUBLE = {
     DocumentState.WAITING, DocumentState.REJECTED, DocumentState.FAILED, DocumentState.NEEDS_BROWSER,
-    DocumentState.QUARANTINED,
 }
 SOON = timedelta(minutes=1)
 CLOCK_STEP = timedelta(minutes=10)  # back, that is no jump

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
+from models.extracted import Hidden
 from tasks.errors import Permanent
+from tasks.extract.hidden import hidden_passages
 from tasks.extract.structure import put_in_order
 from tasks.extract.text import one_line, without_controls
 
@@ -27,6 +29,7 @@ class Page:
     tree: HtmlElement
     scripted: bool
     noscript: str  # what it says to browsers without scripts
+    hidden: list[Hidden]  # what its styles hide of the tree
 
     def visible(self) -> str:
         """All text on the page: menus, footers and banners too."""
@@ -48,9 +51,10 @@ def read(text: str) -> Page:
     if tree.xpath("count(//*)") > MOST_ELEMENTS:
         raise Permanent(f"the page has more than {MOST_ELEMENTS:,} elements")
     noscript = one_line(" ".join(element.text_content() for element in tree.iter("noscript")))
+    hidden = hidden_passages(tree)
     scripted = _drop_unseen(tree)
     put_in_order(tree)
-    return Page(tree, scripted, noscript)
+    return Page(tree, scripted, noscript, hidden)
 
 
 def _character(reference: re.Match[str]) -> str:

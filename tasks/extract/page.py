@@ -14,6 +14,7 @@ from tasks.errors import Permanent
 from tasks.extract.about import about
 from tasks.extract.blocks import blocks_of
 from tasks.extract.charset import decode
+from tasks.extract.hidden import within
 from tasks.extract.language import identifier, language_of
 from tasks.extract.markup import Page, read
 from tasks.extract.text import MOST_CHARACTERS, is_text, one_line, paragraphs
@@ -70,7 +71,7 @@ def html(text: str, url: str) -> Extracted:
         blocks, says.title or _first_heading(blocks), extractor, author=says.author,
         published_at=says.published_at, modified_at=says.modified_at,
         language=language_of(text_of(blocks)) or says.language, site_name=says.site_name,
-        canonical_url=says.canonical_url, feeds=says.feeds,
+        canonical_url=says.canonical_url, feeds=says.feeds, hidden=within(page.hidden, blocks),
     )
 
 

@@ -7,13 +7,13 @@ from threading import Event, Thread
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, aliased
 
 from models import lease
 from models.session import Database
-from models.states import ChunkState, DocumentState
+from models.states import ChunkState, DocumentState, Verdict
 from models.tables import Chunk, Document, DocumentVersion, Source
 from tasks.index.limits import FREE, METERED, Hold, allowance, hold
 
@@ -23,6 +23,7 @@ TURN = func.pg_advisory_xact_lock(func.hashtextextended("claim versions", 0))
 """Held to the end of a claim: two claims at once would each see what the limits still allow."""
 UNWANTED = (DocumentState.REMOVED, DocumentState.DUPLICATE, DocumentState.QUARANTINED, DocumentState.SKIPPED)
 """Documents in these states answer nothing, whatever they said."""
+UNREFUSED = or_(DocumentVersion.verdict.is_(None), DocumentVersion.verdict == Verdict.RELEASED)
 
 
 def waiting(db: Database) -> int:
@@ -132,7 +133,7 @@ def queue(*columns: Any) -> Select[Any]:
         .select_from(DocumentVersion).join(DocumentVersion.document).join(Document.source)
         .where(
             DocumentVersion.indexed_at.is_(None), DocumentVersion.superseded_at.is_(None),
-            DocumentVersion.failure.is_(None), lease.free(DocumentVersion),
+            DocumentVersion.failure.is_(None), lease.free(DocumentVersion), UNREFUSED,
             Document.state.not_in(UNWANTED), Source.removed_at.is_(None),
             ~select(newer.id).where(newer.document_id == DocumentVersion.document_id,
                                     newer.number > DocumentVersion.number).exists(),

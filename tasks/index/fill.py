@@ -4,19 +4,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, case, null, select
+from sqlalchemy import ColumnElement, Row, case, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute
 
 from models.session import Database
-from models.tables import Chunk, ChunkVector, DocumentVersion
+from models.tables import Chunk, ChunkVector, DocumentVersion, VersionAnalysis
 from tasks.index.vectors import pack, unpack
 from tasks.ports import Embedder, Entry, Index, Payload, Vectors
 
 PAGE = 2_000  # chunks in memory at once: some 20 MB
 AT_ONCE = 64  # texts embedded between two commits
 PAYLOAD = (Chunk.id, Chunk.document_id, Chunk.version_id, Chunk.source_id, Chunk.scopes)
-CONTENT_TYPE: ColumnElement[Any] = null()
 
 Column = InstrumentedAttribute[Any] | ColumnElement[Any]
 Rows = Sequence[Row[Any]]
@@ -85,7 +84,9 @@ def versions(db: Database, ids: Collection[UUID]) -> Versions:
     """Asked for apart, by their ids: joined, PostgreSQL may read them all for each page."""
     rows = db.execute(
         select(DocumentVersion.id, DocumentVersion.title, DocumentVersion.published_at,
-               DocumentVersion.language, CONTENT_TYPE.label("content_type"))
+               func.coalesce(VersionAnalysis.language, DocumentVersion.language).label("language"),
+               VersionAnalysis.content_type)
+        .outerjoin(VersionAnalysis, VersionAnalysis.version_id == DocumentVersion.id)
         .where(DocumentVersion.id.in_(ids)))
     return {row.id: Told(row.title, {"published_at": row.published_at, "language": row.language,
                                      "content_type": row.content_type}) for row in rows}

@@ -17,9 +17,10 @@ from tasks.index.claim import claim, held, holding, holds, release, take_over, w
 from tasks.index.fill import write_chunks
 from tasks.index.limits import Hold, current_hold, used
 from tasks.index.prepare import Indexed, prepare
+from tasks.index.quarantine import admit_chunks, admitted
 from tasks.index.rows import Cut
 from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw
-from tasks.ports import Embedder, Index
+from tasks.ports import Embedder, Gate, Index
 
 __all__ = ["Comparison", "Filled", "Hold", "Indexed", "current_hold", "describe", "fill", "held", "holds",
            "index_versions", "release", "repair", "used", "verify", "waiting"]
@@ -33,21 +34,27 @@ BATCH_CHARACTERS = 400_000  # some 500 chunks; one version may be longer, and is
 
 def index_versions(
     db: Database, embedder: Embedder, index: Index, cut: Cut, limit: int, per_hour: int, per_day: int,
-    now: datetime, worker: str = "index", analyse: Analyse = len,
+    now: datetime, worker: str = "index", analyse: Analyse = len, gate: Gate | None = None,
 ) -> list[Indexed]:
     """Finish what a crash left, then index up to ``limit`` versions; ``held`` says how many may not be yet.
 
     Any number of runs may share the work. What an error leaves behind is finished by the next run; a version
-    that cannot be indexed is put aside with its reason.
+    that cannot be indexed is put aside with its reason, and so is what the ``gate`` refuses: where nothing of
+    a batch is left, the next one is taken.
     """
     holder = lease.new_holder(worker)
     with holding(db, holder):
         settle(db, embedder, index, holder, now)
         if lacks(db, index):
             agree(db, embedder, index)
-        claimed = claim(db, holder, limit, per_hour, per_day, now)
-        return [done for batch in batches(claimed)
-                for done in index_batch(db, embedder, index, cut, holder, batch, now, analyse)]
+        while claimed := claim(db, holder, limit, per_hour, per_day, now):
+            analyse([version for version, _ in claimed])
+            good = admitted(db, gate, holder, [version for version, _ in claimed])
+            done = [indexed for batch in batches(it for it in claimed if it[0] in good)
+                    for indexed in index_batch(db, embedder, index, cut, holder, batch, now, gate)]
+            if done:
+                return done
+    return []
 
 
 def repair(db: Database, embedder: Embedder, index: Index, now: datetime | None = None) -> None:
@@ -92,11 +99,11 @@ def batches(claimed: Iterable[tuple[UUID, int]]) -> Iterator[list[UUID]]:
 
 
 def index_batch(db: Database, embedder: Embedder, index: Index, cut: Cut, holder: str,
-                versions: Sequence[UUID], now: datetime, analyse: Analyse) -> list[Indexed]:
-    """Analyse, cut, embed what is new, store and switch; no transaction is open while texts are embedded."""
-    analyse(versions)
+                versions: Sequence[UUID], now: datetime, gate: Gate | None) -> list[Indexed]:
+    """Cut, embed what is new, judge it, store and switch; no transaction is open while texts are embedded."""
     prepared = prepare(db, embedder, cut, versions)
     put_aside(db, holder, prepared.odd)
+    prepared = admit_chunks(db, gate, holder, prepared, embedder.window, embedder.dimensions)
     insert_pending(db, holder, prepared.chunks)
     finish(db, embedder, index, holder, [version.version_id for version in prepared.versions], now)
     return prepared.versions

@@ -14,17 +14,18 @@ from models.duplicates import let_go
 from models.extracted import Extracted
 from models.lease import GIVEN_BACK
 from models.session import Database
-from models.states import DocumentState
-from models.tables import Document, DocumentVersion
+from models.states import DocumentState, Severity, Verdict
+from models.tables import Document, DocumentVersion, GateResult
 from tasks.errors import NeedsBrowser, Postponed, StageError, Transient
 from tasks.ports import Fetched
 from tasks.read.claims import Claimed
-from tasks.read.doubts import check_whole, goes_back_and_forth
+from tasks.read.doubts import check_whole, goes_back_and_forth, is_noise_only
 from tasks.read.versions import NOT_SURVIVING, absorb, add_version, find_twin, survives, withdraw
 
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(days=1)
 MAX_ATTEMPTS = 8
+REFUSED = {Verdict.QUARANTINED: DocumentState.QUARANTINED, Verdict.REJECTED: DocumentState.REJECTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +143,16 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         return unremembered(seen) | standing(session, document)
     body = text_of(extracted.blocks)
     content_hash = digest(body)
-    if content_hash == document.content_hash:
+    if content_hash == document.content_hash or is_noise_only(session, document, extracted.blocks, fetched.fetched_at):
         return seen | standing(session, document)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(content_hash, 0))))
     if twin := find_twin(session, document, fetched, extracted, content_hash, body):
         withdraw(session, document.id)
         return seen | {"state": DocumentState.DUPLICATE, "reason": twin[1], "duplicate_of": twin[0],
                        "version_id": None, "content_hash": None}
-    if why := goes_back_and_forth(session, document, content_hash, fetched.fetched_at):
+    if why := goes_back_and_forth(session, document, extracted.blocks, content_hash, fetched.fetched_at):
         return unremembered(seen) | standing(session, document) | {"reason": why}
-    check_whole(session, document, body)
+    check_whole(session, document, extracted.blocks)
     version = add_version(session, document, look.fetched, extracted, body, content_hash)
     absorb(session, document, fetched, body)
     return seen | {
@@ -176,10 +177,20 @@ def standing(session: Session, document: Claimed) -> dict[str, Any]:
     """Nothing new was said: the document is where its newest version is, which the index may have reached."""
     newest = session.scalars(
         select(DocumentVersion).where(DocumentVersion.document_id == document.id)
-        .options(load_only(DocumentVersion.indexed_at, DocumentVersion.failure))
+        .options(load_only(DocumentVersion.indexed_at, DocumentVersion.failure, DocumentVersion.verdict))
         .order_by(DocumentVersion.number.desc()).limit(1)).one()
     if newest.failure is not None:
         return {"state": DocumentState.FAILED, "reason": newest.failure}
+    if newest.verdict in REFUSED:
+        return {"state": REFUSED[newest.verdict], "reason": why_refused(session, newest)}
     if newest.indexed_at is None:
         return {"state": DocumentState.READ, "reason": "unchanged, waits for the index"}
     return {"state": DocumentState.INDEXED, "reason": "unchanged"}
+
+
+def why_refused(session: Session, version: DocumentVersion) -> str:
+    """What the gates said of it, or its owner."""
+    if version.verdict == Verdict.REJECTED:
+        return "rejected by its owner"
+    return "; ".join(session.scalars(select(GateResult.reason).where(
+        GateResult.version_id == version.id, GateResult.severity != Severity.WARNING))) or "refused by a gate"

@@ -1,5 +1,6 @@
 """Versions and copies: what is stored when a page says something new, and which document a page repeats."""
 
+from dataclasses import asdict
 from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, func, or_, select, update
@@ -8,6 +9,7 @@ from sqlalchemy.orm import Session
 from models.addresses import identity_key
 from models.duplicates import let_go
 from models.extracted import Extracted
+from models.noise import essence
 from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion
 from tasks.ports import Fetched
@@ -130,6 +132,8 @@ def add_version(
         published_at=document.published_at or extracted.published_at,
         language=extracted.language, canonical_url=extracted.canonical_url,
         final_url=fetched.final_url, extractor=extracted.extractor, read_at=fetched.fetched_at,
+        hidden=[asdict(passage) for passage in extracted.hidden],
+        essence=essence(extracted.blocks, fetched.fetched_at.date()),
     )
     session.add(version)
     return version

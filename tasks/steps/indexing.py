@@ -27,7 +27,7 @@ async def index_versions(limit: int) -> int:
     async with told("index"), turn(one.db, "index"):
         indexed = await in_thread(
             follow.index_versions, one.db, one.embedder, one.index, cut, limit,
-            settings.articles_per_hour, settings.articles_per_day, started, one.worker, analyse)
+            settings.articles_per_hour, settings.articles_per_day, started, one.worker, analyse, one.gate)
     await show("indexed", [
         {"address": it.url, "chunks": it.chunks, "embedded": it.embedded} for it in indexed])
     return len(indexed)

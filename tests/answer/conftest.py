@@ -12,7 +12,7 @@ import pytest
 from models.blocks import SEPARATOR, digest
 from models.session import Database
 from models.states import ChunkState, DocumentState, SourceKind
-from models.tables import LIBRARY_SCOPE, Analysis, Chunk, Document, DocumentVersion, Source
+from models.tables import LIBRARY_SCOPE, Chunk, Document, DocumentVersion, Source, VersionAnalysis
 from tasks.answer.cite import Citation, cite
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
@@ -138,8 +138,8 @@ class Library:
         with self.db.begin() as session:
             version = session.get_one(Document, document.id).version_id
             found = {"topics": [], "entities": [], "keywords": []} | terms
-            session.add(Analysis(version_id=version, summary="", category=None, content_type=content_type,
-                                 language=language, confidence=1.0, analyser="by hand", analysed_at=NOW,
+            session.add(VersionAnalysis(version_id=version, summary="", category="", content_type=content_type,
+                                 language=language, confidence=1.0, analyser="by hand", reasons=[], analysed_at=NOW,
                                  **found))
         return document
 

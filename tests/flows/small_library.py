@@ -20,7 +20,7 @@ from tasks.analyse.built_in import BuiltIn
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import head
-from tasks.ports import Analyser, Entry, Fetched, Filter, Hit, Payload, Validators, Vectors, Wanted
+from tasks.ports import Analyser, Entry, Fetched, Filter, Gate, Hit, Payload, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -147,6 +147,7 @@ class SmallLibrary:
     worker = "small"
     renderer = None
     model: Any = None
+    gate: Gate | None = None  # everything is good enough
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
         self.db = db

@@ -1,0 +1,59 @@
+"""What the gates refused, over HTTP: reported, released, rejected."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.concurrency import run_in_threadpool
+
+from almanac.api.context import By, Caller, Context, InContext
+from almanac.api.documents import found
+from almanac.api.problems import Problem, sentence
+from almanac.api.runs import start_if_possible
+from almanac.api.words import Name
+from models.states import Severity, Verdict
+from tasks.gates import decisions
+
+router = APIRouter(prefix="/v1/quality", tags=["quality"])
+
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+@router.get("")
+def report(
+    by: By, context: InContext, verdict: Verdict | None = None, severity: Severity | None = None,
+    gate: Literal["versions", "chunks"] | None = None, source: UUID | None = None, limit: Limit = 100,
+    after: Name | None = None,
+) -> dict[str, Any]:
+    """What gates found, last judged first, one expectation a line; ``next`` is the ``after`` of the page behind it.
+
+    ``sources`` are those that differ from their own history; ``counts`` tells how many versions wait for a decision.
+    """
+    try:
+        return decisions.report(context.library.db, by.scopes, verdict, severity, gate, source, limit, after)
+    except ValueError as error:
+        raise Problem(422, sentence(str(error))) from error
+
+
+@router.post("/{document_id}/release", status_code=202)
+async def release(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Let what a gate refused of this document be indexed as it is, and start that."""
+    try:
+        done = await run_in_threadpool(decisions.release, context.library.db, document_id, by.scopes)
+    except ValueError as error:
+        raise Problem(409, sentence(str(error)), "not_releasable") from error
+    document = await run_in_threadpool(decided, done, document_id, by, context)
+    return document | {"flow_run_id": await start_if_possible(context.runs, "index", {})}
+
+
+@router.post("/{document_id}/reject")
+def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Confirm the refusal: what the page says now is never indexed."""
+    return decided(decisions.reject(context.library.db, document_id, by.scopes), document_id, by, context)
+
+
+def decided(done: bool, document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    document = found(document_id, by, context)
+    if not done:
+        raise Problem(409, "No gate has refused what this document says: there is nothing to decide.", "not_refused")
+    return document

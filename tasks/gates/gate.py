@@ -1,0 +1,45 @@
+"""The adapter of ``ports.Gate``: the three suites over what the database says, judged by Great Expectations."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from models.session import Database
+from tasks.gates.chunks import measure_chunks
+from tasks.gates.judge import Examiner, Finding, Measured, judge
+from tasks.gates.sources import measure_sources, sources_of
+from tasks.gates.suite import suite
+from tasks.gates.versions import measure_versions
+from tasks.ports import Remark
+
+VERSIONS, CHUNKS, SOURCES = "versions", "chunks", "sources"
+
+
+class Gates:
+    """``examiner`` judges, the database is asked what there was before. Thread-safe."""
+
+    def __init__(self, db: Database, examiner: Examiner) -> None:
+        self._db, self._examiner = db, examiner
+
+    def versions(self, versions: Sequence[UUID]) -> list[Remark]:
+        if not versions:
+            return []
+        sources = measure_sources(self._db, sources_of(self._db, versions))
+        old = [each for each in sources if any(value is not None for value in each.values.values())]
+        return [
+            *self._judged(VERSIONS, measure_versions(self._db, versions), "version_id"),
+            *self._judged(SOURCES, old, "source_id"),
+        ]
+
+    def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
+        return self._judged(CHUNKS, measure_chunks(self._db, chunks, window, dimensions), "version_id")
+
+    def _judged(self, gate: str, rows: Sequence[Measured], of: str) -> list[Remark]:
+        found = judge(self._examiner, suite(gate), rows) if rows else []
+        return [remark(gate, each, of) for each in found]
+
+
+def remark(gate: str, found: Finding, of: str) -> Remark:
+    tell = partial(Remark, gate, found.expectation, found.severity, found.reason, found.observed, found.passage)
+    return tell(**{of: found.id})
