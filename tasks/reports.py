@@ -25,7 +25,7 @@ PAGE = 100
 SOURCE = (
     "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
     "exclude", "limit_per_poll", "map", "mode", "paused", "created_at", "next_poll_at", "last_polled_at",
-    "failures", "health", "zone", "tags", "headers", "last_good_at", "moved_to",
+    "failures", "health", "zone", "tags", "headers", "last_good_at", "moved_to", "fragment_routes",
 )
 POLL = (
     "id", "started_at", "finished_at", "outcome", "reason", "http_status", "items_seen", "items_new",
@@ -34,10 +34,10 @@ POLL = (
 DOCUMENT = (
     "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
     "author", "published_at", "discovered_at", "read_at", "failing_since", "content_hash", "version_id",
-    "duplicate_of",
+    "duplicate_of", "interest",
 )
 VERSION = (
-    "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
+    "id", "number", "title", "author", "language", "published_at", "modified_at", "site_name", "content_hash", "canonical_url",
     "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
 )
 

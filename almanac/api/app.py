@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from fastapi import Depends, FastAPI
 
 from almanac import __version__
-from almanac.api import documents, index, retrieval, sources, system, tokens
+from almanac.api import documents, editing, index, retrieval, sources, system, tokens
 from almanac.api.context import Context
 from almanac.api.docs import show_documentation
 from almanac.api.gate import Gate
@@ -14,7 +14,7 @@ from almanac.api.problems import answer_with_problems
 from almanac.api.runs import Runs
 from almanac.wiring import Library
 
-ROOMS = (retrieval, sources, documents, tokens, index, system)
+ROOMS = (retrieval, sources, editing, documents, tokens, index, system)
 
 
 def create_app(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,8 @@ class Citation:
     around_start: int
     origin: Origin
     changed_since: bool  # another text answers for the document now
+    site_name: str | None = None  # as the page names itself
+    modified_at: datetime | None = None  # as the page says
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -53,6 +56,8 @@ class Citation:
             "around": {"text": self.around, "start": self.around_start,
                        "end": self.around_start + len(self.around)},
             "changed_since": self.changed_since,
+            "site_name": self.site_name,
+            "modified_at": self.modified_at.isoformat() if self.modified_at else None,
         } | self.origin.to_json()
 
 
@@ -66,6 +71,7 @@ def cite(db: Database, retrieval_id: UUID, label: str, scopes: Sequence[str]) ->
         retrieval_id, label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
         row.headings, row.excerpt, row.around, row.around_start, origin(row),
         changed_since=row.answering_hash not in (None, row.content_hash),
+        site_name=row.site_name, modified_at=row.modified_at,
     )
 
 
@@ -90,7 +96,7 @@ def _record() -> Select[Any]:
     return (
         select(
             UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id, UsageEvent.chunk_id,
-            DocumentVersion.number, Chunk.headings, *columns(survivor), around_start.label("around_start"),
+            DocumentVersion.number, DocumentVersion.site_name, DocumentVersion.modified_at, Chunk.headings, *columns(survivor), around_start.label("around_start"),
             func.substr(version_text, Chunk.start + 1, Chunk.end - Chunk.start).label("excerpt"),
             func.substr(version_text, around_start + 1, Chunk.end + AROUND - around_start).label("around"),
             answering.content_hash.label("answering_hash"),

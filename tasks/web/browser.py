@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error, Playwright, async_playwright
 
-from models.addresses import Address
+from models.addresses import Address, is_route, without_fragment
 from tasks.errors import StageError, Unsafe
 from tasks.ports import Fetched, Validators
 from tasks.web.background import Background
@@ -97,7 +97,7 @@ class Browser:
         for end in (visit.asked, url):
             self._check_end(end, proxy)
         return Fetched(
-            url=str(start), final_url=urldefrag(url).url, status=200, body=html.encode(errors="replace"),
+            url=str(start), final_url=url if is_route(url) else without_fragment(url), status=200, body=html.encode(errors="replace"),
             media_type="text/html", charset="utf-8", validators=Validators(), fetched_at=datetime.now(UTC),
         )
 
