@@ -6,7 +6,7 @@ removed document can be looked at where it is asked for, so that its owner sees 
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +15,13 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.session import Database
 from models.states import DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Poll, Source, Table
+from models.tables import Chunk, CrawlDelay, Document, DocumentVersion, Poll, Source, Table
 
 Json = dict[str, Any]
 
 LAST_POLLS = 10
 PAGE = 100
+SLOW_LATELY = timedelta(days=1)  # robots.txt of a host that is read is asked for each hour
 
 SOURCE = (
     "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
@@ -116,6 +117,14 @@ def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Jso
     )
     with db.begin() as session:
         return _rows(session, said) if session.scalar(known) else None
+
+
+def slow_hosts(db: Database) -> list[Json]:
+    """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
+    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
+    with db.begin() as session:
+        return _rows(session, select(CrawlDelay.host, CrawlDelay.asked, CrawlDelay.kept)
+                     .where(lately).order_by(CrawlDelay.host))
 
 
 def depths(db: Database) -> Json:
