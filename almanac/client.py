@@ -143,6 +143,14 @@ class Client:
         """What ``add_source`` would find there, and its first items; nothing is saved."""
         return self._call("POST", "/v1/sources/preview", body={"url": url} | _said(choices))
 
+    def edit_source(self, source_id: str, **changes: Any) -> Json:
+        """The source as it is then; ``changes`` as on the command line."""
+        return self._call("PATCH", "/v1/sources", source_id, body=changes)
+
+    def preview_source_edit(self, source_id: str, **changes: Any) -> Json:
+        """What a look at it would find if it were changed so; nothing is saved."""
+        return self._call("POST", "/v1/sources", source_id, "preview", body=changes)
+
     def import_sources(self, opml: bytes) -> Json:
         """What was ``added``, what is ``known`` already, and what was ``refused`` and why."""
         return self._call("POST", "/v1/sources/import", content=opml)

@@ -96,6 +96,10 @@ class Library:
 
     @Once
     def fetcher(self) -> Fetcher:
+        return Shelf(files("almanac") / "documentation", beyond=self.door)
+
+    @Once
+    def door(self) -> Door:
         wanted = self.settings
         door = Door(
             Policy(wanted.allowed_networks), contact=wanted.contact, host_delay=wanted.host_delay,
@@ -103,7 +107,7 @@ class Library:
             pauses=KeptPauses(self.db),
         )
         self._closing.callback(door.close)
-        return Shelf(files("almanac") / "documentation", beyond=door)
+        return door
 
     @Once
     def parser(self) -> Parser:
@@ -119,7 +123,8 @@ class Library:
             return None
         from tasks.web.browser import Browser  # brings Playwright, which only reading needs
 
-        browser = Browser(Policy(self.settings.allowed_networks), where, self.settings.contact)
+        browser = Browser(Policy(self.settings.allowed_networks), where, self.settings.contact,
+                          admit=lambda url: self.door.admit(url))
         self._closing.callback(browser.close)
         return browser
 

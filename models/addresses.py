@@ -26,6 +26,7 @@ UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
 SESSION_IN_PATH = re.compile(
     r";(?:jsessionid|phpsessid)=[^/;]*|/\(S\([a-z0-5]{24}\)\)(?=/|$)", re.IGNORECASE)
 
+ROUTE = re.compile("!?/")  # how a fragment begins that an application reads as a path
 LINE_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 EDGES = "".join(map(chr, range(0x21))) + "\x7f\xa0\ufeff"
 NO_LINKS = frozenset({"", "#", "-", "n/a", "none", "null", "nil", "undefined"})
@@ -125,10 +126,15 @@ def same_server(known: Address, other: Address) -> bool:
     return other.host == known.host and same_port and not downgraded
 
 
-def identity_key(url: str) -> str:
+def is_route(address: str) -> bool:
+    """Whether its fragment names a page of an application, as in ``#/a`` and ``#!/a``, and no place in one."""
+    return ROUTE.match(address.partition("#")[2]) is not None
+
+
+def identity_key(url: str, fragment_routes: bool = False) -> str:
     """The key that two spellings of one page share. Raises ValueError as ``check_address`` does.
 
-    Without fragment, tracking parameters, session ids in the path, empty parameters and those said twice;
+    Without fragment (but for one that ``is_route``, of a source with ``fragment_routes``), tracking parameters, session ids in the path, empty parameters and those said twice;
     escapes of unreserved characters undone and others in upper case (RFC 3986 §6.2.2). Everything else
     counts: http and https are two keys, since nothing promises that they serve the same page (a page that
     redirects or names its canonical address is joined by that).
@@ -139,7 +145,8 @@ def identity_key(url: str) -> str:
     parts = _normal_escapes(address.query or "").split("&")
     told = (part for part in dict.fromkeys(parts) if part and not is_tracking(part.partition("=")[0]))
     query = "&".join(told)
-    key = address.origin + path + (f"?{query}" if query else "")
+    route = f"#{_normal_escapes(address.fragment)}" if fragment_routes and ROUTE.match(address.fragment) else ""
+    key = address.origin + path + (f"?{query}" if query else "") + route
     if len(key) > MAX_KEY_LENGTH:
         return f"{address.origin}/~{hashlib.sha256(key.encode()).hexdigest()}"
     return key

@@ -82,6 +82,7 @@ class Source(Table):
     limit_per_poll: Mapped[int] = mapped_column(default=100)
     map: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")  # of a JSON API
     mode: Mapped[str] = mapped_column(default=ReadingMode.EVERYTHING.value)
+    fragment_routes: Mapped[bool] = mapped_column(default=False, server_default="false")  # "#/a", "#/b": pages
     paused: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     removed_at: Mapped[datetime | None]
@@ -159,6 +160,7 @@ class Document(Table):
     title: Mapped[str | None]
     author: Mapped[str | None]
     summary: Mapped[str | None]
+    interest: Mapped[float | None]  # how near to what interests its owner: judged in the mode "interesting"
     full_text: Mapped[str | None]  # that its feed brings: HTML of structure alone, see tasks.discover.plain
     published_at: Mapped[datetime | None]  # as its source says
     discovered_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -184,6 +186,8 @@ class Document(Table):
         Index("ix_document_source_id_key", "source_id", "key"),  # removed ones too
         Index("ix_document_content_hash", "content_hash"),
         Index("ix_document_state", "state"),
+        Index("ix_document_unjudged", "source_id",
+              postgresql_where=sql("state = 'discovered' AND due_at IS NULL")),
         Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
     )
 
@@ -204,6 +208,8 @@ class DocumentVersion(Table):
     author: Mapped[str | None]
     language: Mapped[str | None]
     published_at: Mapped[datetime | None]
+    modified_at: Mapped[datetime | None]  # as the page says
+    site_name: Mapped[str | None]
     canonical_url: Mapped[str | None]
     final_url: Mapped[str]
     extractor: Mapped[str]
@@ -437,6 +443,17 @@ class HostPause(Table):
 
     host: Mapped[str] = mapped_column(primary_key=True)  # with its port, if not the usual one
     until: Mapped[datetime]
+
+
+class CrawlDelay(Table):
+    """A host whose robots.txt asks for more seconds between two pages than it is given."""
+
+    __tablename__ = "crawl_delay"
+
+    host: Mapped[str] = mapped_column(primary_key=True)  # with its port, if not the usual one
+    asked: Mapped[float]
+    kept: Mapped[float]
+    read_at: Mapped[datetime]
 
 
 class ApiToken(Table):

@@ -87,7 +87,7 @@ class Renderer(Protocol):
 
 
 class PauseStore(Protocol):
-    """Where the pauses that hosts have asked for outlive the process. Thread-safe."""
+    """Where what hosts have asked for outlives the process, and reaches others. Thread-safe."""
 
     def load(self) -> Mapping[str, datetime]:
         """Each host (with its port, if not the usual one) that is in a pause, and until when."""
@@ -95,6 +95,10 @@ class PauseStore(Protocol):
 
     def save(self, host: str, until: datetime) -> None:
         """Keep a pause; a longer one that is known stays."""
+        ...
+
+    def save_delay(self, host: str, asked: float, kept: float) -> None:
+        """Keep that a host asks for more seconds between two pages than it is given; as it is now."""
         ...
 
 

@@ -6,7 +6,7 @@ removed document can be looked at where it is asked for, so that its owner sees 
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from models.session import Database
 from models.states import DocumentState, Verdict
 from models.tables import (
     Chunk,
+    CrawlDelay,
     Document,
     DocumentVersion,
     GateResult,
@@ -32,11 +33,12 @@ Json = dict[str, Any]
 
 LAST_POLLS = 10
 PAGE = 100
+SLOW_LATELY = timedelta(days=1)  # robots.txt of a host that is read is asked for each hour
 
 SOURCE = (
     "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
     "exclude", "limit_per_poll", "map", "mode", "paused", "created_at", "next_poll_at", "last_polled_at",
-    "failures", "health", "zone", "tags", "headers", "last_good_at", "moved_to",
+    "failures", "health", "zone", "tags", "headers", "last_good_at", "moved_to", "fragment_routes",
 )
 POLL = (
     "id", "started_at", "finished_at", "outcome", "reason", "http_status", "items_seen", "items_new",
@@ -45,11 +47,12 @@ POLL = (
 DOCUMENT = (
     "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
     "author", "published_at", "discovered_at", "read_at", "failing_since", "content_hash", "version_id",
-    "duplicate_of",
+    "duplicate_of", "interest",
 )
 VERSION = (
-    "id", "number", "title", "author", "language", "published_at", "content_hash", "canonical_url",
-    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure", "verdict",
+    "id", "number", "title", "author", "language", "published_at", "modified_at", "site_name",
+    "content_hash", "canonical_url", "final_url", "extractor", "read_at", "indexed_at", "superseded_at",
+    "failure", "verdict",
 )
 ANALYSIS = (
     "topics", "entities", "keywords", "summary", "category", "content_type", "language", "confidence",
@@ -135,6 +138,14 @@ def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Jso
     )
     with db.begin() as session:
         return _rows(session, said) if session.scalar(known) else None
+
+
+def slow_hosts(db: Database) -> list[Json]:
+    """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
+    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
+    with db.begin() as session:
+        return _rows(session, select(CrawlDelay.host, CrawlDelay.asked, CrawlDelay.kept)
+                     .where(lately).order_by(CrawlDelay.host))
 
 
 def depths(db: Database) -> Json:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from fastapi import Depends, FastAPI
 
 from almanac import __version__
-from almanac.api import documents, index, interests, judgments, quality, retrieval, sources, system, tokens
+from almanac.api import documents, editing, index, interests, judgments, quality, retrieval, sources, system, tokens
 from almanac.api.context import Context
 from almanac.api.docs import show_documentation
 from almanac.api.gate import Gate
@@ -14,7 +14,7 @@ from almanac.api.problems import answer_with_problems
 from almanac.api.runs import Runs
 from almanac.wiring import Library
 
-ROOMS = (retrieval, interests, judgments, sources, documents, quality, tokens, index, system)
+ROOMS = (retrieval, interests, judgments, sources, editing, documents, quality, tokens, index, system)
 
 
 def create_app(

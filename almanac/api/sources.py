@@ -14,8 +14,9 @@ from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, HeaderValue, Name, Pattern
 from models.intervals import seconds_of
-from models.states import DocumentState, SourceKind
+from models.states import DocumentState, ReadingMode, SourceKind
 from tasks import curate, reports
+from tasks.discover import choosing
 from tasks.discover.add import NewSource, add_source
 from tasks.discover.preview import preview_source
 from tasks.discover.subscriptions import export_sources, import_sources, read_opml
@@ -52,6 +53,7 @@ class SourceWanted(Body):
     tags: tuple[Name, ...] = Field((), max_length=50)
     headers: Headers = Field(default_factory=dict, description="sent to its server only, and never shown")
     map: FieldMap = Field(default_factory=dict, description="of a JSON API: for each field, the path to it")
+    fragment_routes: bool = Field(False, description="whether “#/a” and “#/b” are pages of their own")
 
     def wish(self, zone: str = "UTC") -> NewSource:
         """Raises Problem, with one sentence, for what cannot be."""
@@ -100,7 +102,8 @@ def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]
     """In a thread with a loop of its own, since the database calls on the way block."""
     library = context.library
     try:
-        added = asyncio.run(add_source(library.db, library.fetcher, library.parser, wish, datetime.now(UTC)))
+        added = asyncio.run(add_source(
+            library.db, library.fetcher, library.parser, wish, datetime.now(UTC), lambda: library.embedder))
     except ValueError as error:
         raise Problem(409, sentence(str(error)), "already_a_source") from error
     except StageError as error:
@@ -112,10 +115,13 @@ def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]
 
 
 def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any]:
+    """The source; ``interests`` is how many there are to judge its items by, None where all are read."""
     source = reports.source(context.library.db, source_id, scopes)
     if source is None:
         raise not_found("source")
-    return with_holds([source], context)[0]
+    interesting = source["mode"] == ReadingMode.INTERESTING
+    interests = len(choosing.interests(context.library.db)) if interesting else None
+    return with_holds([source], context)[0] | {"interests": interests}
 
 
 @router.post("/poll", status_code=202)

@@ -54,6 +54,7 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
             "articles_per_day": {"limit": chosen.articles_per_day, "used": day},
         },
         "held": hold and hold.to_json(),
+        "slow_hosts": reports.slow_hosts(db),
         "settings": {row["name"]: row["value"] for row in explained(chosen)},
     }
 

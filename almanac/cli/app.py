@@ -6,6 +6,7 @@ import typer
 
 from almanac import __version__
 from almanac.cli import ask, configuration, document, index, interest, quality, search, source, stack, token
+from almanac.cli.doctor import doctor
 from almanac.cli.screen import screen
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ def almanac(
     """Almanac reads the sources you choose and answers with citations."""
 
 
-for run_stack in (stack.up, stack.down, stack.status, stack.doctor):
+for run_stack in (stack.up, stack.down, stack.status, doctor):
     app.command()(run_stack)
 app.command(hidden=True)(stack.welcome)
 app.add_typer(source.app, name="source")

@@ -90,12 +90,14 @@ def show(id_: Id) -> None:
     """Show one document: its state, why, and what it says."""
     client, identity = document_named(id_)
     document = client.document(identity)
-    version = document["version"] or {"text": ""}
+    version = document["version"] or {"text": "", "site_name": None, "modified_at": None}
     described = facts([
         ("id", document["id"]), ("title", document["title"]), ("address", document["url"]),
-        ("source", document["source"]),
+        ("source", document["source"]), ("site", version["site_name"]),
         ("author", document["author"]), ("state", document["state"]), ("reason", reason_of(document)),
-        ("published", moment(document["published_at"])), ("read", moment(document["read_at"])),
+        ("interest", document["interest"] and f"{document['interest']:.2f}"),
+        ("published", moment(document["published_at"])), ("modified", moment(version["modified_at"])),
+        ("read", moment(document["read_at"])),
         ("fails", failing(document)),
         ("next attempt", moment(document["due_at"])), ("failed attempts", document["attempts"] or None),
         ("duplicate of", document["duplicate_of"]), *understood(version.get("analysis")),

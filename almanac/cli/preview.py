@@ -34,8 +34,13 @@ def someone_asked() -> bool:
 
 def agreed(client: Client, url: str, **choices: Any) -> bool:
     """Show what would be added, and ask."""
-    print(plain(described(client.preview_source(url, **choices))), file=sys.stderr)
-    return typer.confirm("Add it?", default=True, err=True)
+    return agreed_to(client.preview_source(url, **choices), "Add it?")
+
+
+def agreed_to(preview: Json, question: str) -> bool:
+    """Show what was found, and ask."""
+    print(plain(described(preview)), file=sys.stderr)
+    return typer.confirm(question, default=True, err=True)
 
 
 def chosen(client: Client, url: str, **choices: Any) -> Json:

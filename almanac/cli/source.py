@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from almanac.cli.editing import edit
 from almanac.cli.failures import Failed, WrongUsage
 from almanac.cli.preview import agreed, also_found, chosen, map_of, someone_asked
 from almanac.cli.preview import described as described_preview
@@ -15,7 +16,7 @@ from almanac.cli.waiting import until_all_read, until_ended, until_polled, until
 from almanac.client import Client, Json, connect
 from models.headers import headers_for
 from models.intervals import interval_of, seconds_of
-from models.states import DocumentState, PollOutcome, ReadingMode, SourceKind
+from models.states import DocumentState, PollOutcome, SourceKind
 from tasks.discover.json_map import FIELDS
 from tasks.discover.wishes import AUTO, NewSource
 
@@ -41,6 +42,8 @@ def add(
     fields: Annotated[list[str] | None, Option("--map", metavar="FIELD=PATH", help="of a JSON API: where a "
               "field is, like url=links.html; FIELD is " + ", ".join(FIELDS))] = None,
     header: HeaderLines = None,
+    fragment_routes: Annotated[bool | None, Option("--fragment-routes", help="“#/a” and “#/b” are pages of "
+              "their own, which a browser reads")] = None,
     tag: Annotated[list[str] | None, Option(metavar="TAG", help="a word to find it by")] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="ask nothing: take the best of what is found")] = False,
     preview: Annotated[bool, Option("--preview", help="show what would be added, and add nothing")] = False,
@@ -51,6 +54,7 @@ def add(
         "kind": kind, "name": name, "cron": cron, "zone": zone, "tags": tag, "headers": headers_of(header),
         "priority": priority, "weight": weight, "include": include,
         "exclude": exclude, "limit": limit, "mode": mode, "map": map_of(fields),
+        "fragment_routes": fragment_routes,
     }
     wish(url, every, **choices)
     client = connect()
@@ -67,11 +71,11 @@ def add(
     if kind == SourceKind.JSON and asked and not agreed(client, url, every=every, **choices):
         screen.note("Nothing was added")
         return
-    if mode == ReadingMode.INTERESTING:
-        screen.warn("the mode interesting is kept, but everything is read for now: nothing judges it yet")
     source = client.add_source(url, every=every, **choices)
     if others := also_found(source):
         screen.warn(others)
+    if source["interests"] == 0:
+        screen.warn("nothing is known yet of what interests you: until then everything is read")
     screen.note(f"{source['name']}: a {source['kind']} of {source['last_poll']['items_seen']} items")
     if wait:
         source = until_read(client, source["id"], f"reading {source['name']}")
@@ -108,6 +112,7 @@ def progress(source: Json) -> list[tuple[str, object]]:
 app.command("import")(import_file)
 app.command("export")(export)
 app.command("headers")(set_headers)
+app.command("edit")(edit)
 
 
 @app.command("list")
@@ -146,7 +151,8 @@ def described(source: Json) -> str:
         ("id", source["id"]), ("name", source["name"]), ("kind", source["kind"]), ("address", source["url"]),
         ("looked at", schedule(source)), ("priority", source["priority"]), ("weight", source["weight"]),
         ("include", " ".join(source["include"])), ("exclude", " ".join(source["exclude"])),
-        ("items a poll", source["limit_per_poll"]), ("reads", source["mode"]),
+        ("items a poll", source["limit_per_poll"]), ("reads", reads(source)),
+        ("routes", "“#/…” are pages of their own" if source["fragment_routes"] else None),
         ("map", " ".join(f"{name}={source['map'][name]}" for name in FIELDS if name in source["map"])),
         ("tags", ", ".join(source["tags"])), ("asked with", ", ".join(source["headers"])),
         ("health", source["health"]), ("failures in a row", source["failures"] or None),
@@ -155,6 +161,12 @@ def described(source: Json) -> str:
         ("next poll", moment(source["next_poll_at"])),
         *progress(source),
     ])
+
+
+def reads(source: Json) -> str:
+    """Which items are read, and what judges them."""
+    judged = {None: "", 0: ": nothing is known yet of what interests you, so everything"}
+    return source["mode"] + judged.get(source["interests"], f", by {source['interests']} interests")
 
 
 def schedule(source: Json) -> str:

@@ -133,21 +133,6 @@ def elapsed(since: str) -> str:
     return f"{max(seconds, 0)} s"
 
 
-def doctor() -> None:
-    """Check what Almanac needs of this machine; exit status 1 when something must be mended."""
-    from almanac.stack.doctor import examine
-
-    chosen = settings()
-    warn_of_unknown()
-    findings = examine(chosen)
-    sick = [finding for finding in findings if finding.fine is False]
-    marks = {True: "ok", False: "WRONG", None: "-"}
-    lines = [(marks[finding.fine], finding.what, finding.words) for finding in findings]
-    screen.show({"fine": not sick, "findings": [finding.document() for finding in findings]},
-                table(("", "CHECKED", "FOUND"), lines, ""))
-    raise typer.Exit(1 if sick else 0)
-
-
 def welcome() -> None:
     """Add the starter sources to an empty library, read them, and answer a sample question."""
     from almanac.cli.welcome import greet

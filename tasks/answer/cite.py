@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,8 @@ class Citation:
     around_start: int
     origin: Origin
     changed_since: bool  # another text answers for the document now
+    site_name: str | None = None  # as the page names itself
+    modified_at: datetime | None = None  # as the page says
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -55,6 +58,8 @@ class Citation:
                        "before": self.around[: self.origin.start - self.around_start],
                        "after": self.around[self.origin.end - self.around_start :]},
             "changed_since": self.changed_since,
+            "site_name": self.site_name,
+            "modified_at": self.modified_at.isoformat() if self.modified_at else None,
         } | self.origin.to_json()
 
 
@@ -74,7 +79,8 @@ def _citations(db: Database, retrieval_id: UUID, label: str | None, scopes: Sequ
         Citation(
             retrieval_id, row.label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
             row.headings, row.excerpt, row.around, row.around_start, origin(row),
-            changed_since=row.answering_hash not in (None, row.content_hash))
+            changed_since=row.answering_hash not in (None, row.content_hash),
+            site_name=row.site_name, modified_at=row.modified_at)
         for row in rows
     ]
 
@@ -106,8 +112,8 @@ def _records() -> Select[Any]:
     return (
         select(
             UsageEvent.label, UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id,
-            UsageEvent.chunk_id, DocumentVersion.number, Chunk.headings, *columns(survivor, start, end),
-            around_start.label("around_start"),
+            UsageEvent.chunk_id, DocumentVersion.number, DocumentVersion.site_name, DocumentVersion.modified_at,
+            Chunk.headings, *columns(survivor, start, end), around_start.label("around_start"),
             func.substr(version_text, start + 1, end - start).label("excerpt"),
             func.substr(version_text, around_start + 1, end + AROUND - around_start).label("around"),
             answering.content_hash.label("answering_hash"),

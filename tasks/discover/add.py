@@ -1,6 +1,7 @@
 """Adding sources: an owner's, after a look at it, and the two that Almanac has of itself."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -15,16 +16,17 @@ from sqlalchemy.orm import Session
 from models.addresses import check_address, identity_key
 from models.headers import headers_for
 from models.session import Database
-from models.states import SourceKind
+from models.states import ReadingMode, SourceKind
 from models.tables import Document, Source
 from tasks.discover.auto import Found
+from tasks.discover.choosing import choose
 from tasks.discover.documentation import LISTING
 from tasks.discover.intake import LIVE
 from tasks.discover.offers import Look
 from tasks.discover.poll import PollResult, compare, write
 from tasks.discover.probe import probe
 from tasks.discover.wishes import AUTO, LONGEST_NAME, NewSource
-from tasks.ports import Fetcher, Parser
+from tasks.ports import Embedder, Fetcher, Parser
 
 __all__ = ["AddedSource", "NewSource", "add_single", "add_source", "ensure_documentation"]
 
@@ -46,7 +48,8 @@ class AddedSource:
 
 
 async def add_source(
-    db: Database, fetcher: Fetcher, parser: Parser, new: NewSource, now: datetime
+    db: Database, fetcher: Fetcher, parser: Parser, new: NewSource, now: datetime,
+    embedder: Callable[[], Embedder] | None = None,
 ) -> AddedSource:
     """Look at what the owner names and save it as a source with its first poll.
 
@@ -67,11 +70,14 @@ async def add_source(
     except IntegrityError:
         refuse_known(db, [found.kind], found.url)  # somebody else added it meanwhile
         raise
+    if source.mode == ReadingMode.INTERESTING:
+        await asyncio.to_thread(choose, db, source.id, embedder, now)
     return AddedSource(source.id, found.kind, source.name, source.url, poll, tuple(others))
 
 
 def look_of(new: NewSource, now: datetime) -> Look:
-    return Look(new.url, headers=new.headers, map=new.map, include=new.include, limit=new.limit, now=now)
+    return Look(new.url, headers=new.headers, map=new.map, include=new.include,
+                fragment_routes=new.fragment_routes, limit=new.limit, now=now)
 
 
 def refuse_known(db: Database, kinds: Sequence[SourceKind], url: str) -> None:
@@ -88,7 +94,7 @@ def row_of(new: NewSource, found: Found) -> dict[str, Any]:
         "cron": new.cron, "zone": new.zone, "tags": list(new.tags),
         "headers": headers_for(found.url, new.headers, new.url),
         "map": dict(new.map), "include": list(new.include), "exclude": list(new.exclude),
-        "limit_per_poll": new.limit, "mode": new.mode,
+        "limit_per_poll": new.limit, "mode": new.mode, "fragment_routes": new.fragment_routes,
     }
 
 

@@ -23,15 +23,19 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from models.states import DocumentState
+from models.states import DocumentState, ReadingMode
 from models.tables import Document, Source
 from tasks.discover.offers import Item
 
 LIVE = Document.state != literal_column("'removed'")  # as the partial index of the keys has it
 COLUMNS = (
     Document.id, Document.source_id, Document.key, Document.item_key, Document.item_hash, Document.state,
-    Document.read_at, Document.published_at,
+    Document.read_at, Document.published_at, Document.title,
 )
+UNJUDGED: dict[str, Any] = {  # see tasks.discover.choosing
+    "state": DocumentState.DISCOVERED, "due_at": None, "interest": None,
+    "reason": "found by its source, waits to be judged",
+}
 
 Pair = tuple[Item, RowMapping]
 
@@ -58,7 +62,10 @@ def take_in(session: Session, source: Source, items: Sequence[Item], now: dateti
     asked = [(item, document) for item, document in pairs if item.item_hash is None]
     own = [(i, d) for i, d in pairs if i.item_hash is not None and d["source_id"] == source.id]
     changed = [(i, d) for i, d in own if i.item_hash not in {"", d["item_hash"]}]
-    make_due(session, [document for _, document in [*asked, *changed]], now)
+    due = [document for _, document in [*asked, *changed]]
+    if source.mode == ReadingMode.INTERESTING:
+        due = judge_anew(session, due)
+    make_due(session, due, now)
     note(session, changed)
     follow(session, source, [(item, document) for item, document in own if item.key != document["key"]], now)
     limit = source.limit_per_poll
@@ -128,6 +135,14 @@ def make_due(session: Session, documents: Sequence[RowMapping], now: datetime) -
         session.execute(update(Document).where(Document.id.in_(ids)).values(due_at=now))
 
 
+def judge_anew(session: Session, documents: Sequence[RowMapping]) -> Sequence[RowMapping]:
+    """Let what was passed over be judged by what is said of it now; the documents whose turn is not theirs."""
+    ids = [document["id"] for document in documents if document["state"] == DocumentState.SKIPPED]
+    if ids:
+        session.execute(update(Document).where(Document.id.in_(ids)).values(UNJUDGED))
+    return [it for it in documents if it["state"] not in {DocumentState.SKIPPED, DocumentState.DISCOVERED}]
+
+
 def note(session: Session, changed: Sequence[Pair]) -> None:
     """Keep what the source says now of items that changed."""
     rows = [
@@ -135,6 +150,7 @@ def note(session: Session, changed: Sequence[Pair]) -> None:
             "id": document["id"], "item_key": item.item_key, "item_hash": item.item_hash,
             "summary": item.summary, "published_at": item.published_at or document["published_at"],
             "full_text": item.full_text,
+            "title": document["title"] if document["read_at"] else item.title or document["title"],
         }
         for item, document in changed
     ]
@@ -170,9 +186,10 @@ def add(session: Session, source: Source, items: Sequence[Item], now: datetime) 
 
 
 def row_of(item: Item, source: Source, now: datetime) -> dict[str, Any]:
+    judged = source.mode == ReadingMode.INTERESTING and item.item_hash is not None
     return {
         "source_id": source.id, "scopes": source.scopes, "url": item.url, "key": item.key,
         "item_key": item.item_key, "item_hash": item.item_hash, "title": item.title, "author": item.author,
         "summary": item.summary, "published_at": item.published_at, "priority": source.priority,
         "due_at": now, "full_text": item.full_text,
-    }
+    } | (UNJUDGED if judged else {})

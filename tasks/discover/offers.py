@@ -21,6 +21,7 @@ class Look:
     map: Mapping[str, str] = field(default_factory=dict)  # of a JSON API: json_map
     parts: Mapping[str, Any] = field(default_factory=dict)  # by address: kinds.sitemap, kinds.json_api
     include: Sequence[str] = ()  # the source's globs
+    fragment_routes: bool = False  # addresses that differ in "#/…" alone are pages of their own
     limit: int = 100  # new items that are taken
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 

@@ -5,7 +5,9 @@ goes wrong changes when the source is looked at next, and nothing else. Where on
 document changed, the poll has it read first; until then the document is due, and so is the source.
 """
 
+import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -17,8 +19,9 @@ from sqlalchemy import Update, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from models.session import Database
-from models.states import DocumentState, PollOutcome, SourceKind
+from models.states import DocumentState, PollOutcome, ReadingMode, SourceKind
 from models.tables import Poll, Source
+from tasks.discover.choosing import choose
 from tasks.discover.doubt import GOOD, doubt
 from tasks.discover.intake import Taken, take_in
 from tasks.discover.kinds import KINDS
@@ -26,7 +29,7 @@ from tasks.discover.moving import moved
 from tasks.discover.offers import Look, Offer
 from tasks.discover.schedule import next_poll, next_try
 from tasks.errors import Postponed, StageError, Transient
-from tasks.ports import TRUSTED, Fetcher, Parser, Read, Reader, Validators
+from tasks.ports import TRUSTED, Embedder, Fetcher, Parser, Read, Reader, Validators
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +63,7 @@ class PollResult:
     items_new: int
     items_changed: int
     next_poll_at: datetime | None
+    items_skipped: int = 0  # in the mode "interesting"
 
 
 def due_sources(db: Database, now: datetime, limit: int = 1000) -> list[UUID]:
@@ -79,14 +83,26 @@ def due_sources(db: Database, now: datetime, limit: int = 1000) -> list[UUID]:
 
 
 async def poll_source(
-    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, now: datetime, read: Reader
+    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, now: datetime, read: Reader,
+    embedder: Callable[[], Embedder] | None = None,
 ) -> PollResult:
     """Look at a source once, due or not. A failure is a result. LookupError: no such source.
 
-    ``read`` is asked where only a read can tell: of a page.
+    ``read`` is asked where only a read can tell: of a page. ``embedder`` judges what is new of a source whose
+    mode is "interesting".
     """
-    started = monotonic()
     source, look = load(db, source_id, now)
+    result = await look_once(db, fetcher, parser, source, look, now, read)
+    if source.mode != ReadingMode.INTERESTING:
+        return result
+    return replace(result, items_skipped=await asyncio.to_thread(choose, db, source_id, embedder, now))
+
+
+async def look_once(
+    db: Database, fetcher: Fetcher, parser: Parser, source: Source, look: Look, now: datetime, read: Reader
+) -> PollResult:
+    """The look, and what is written of it."""
+    started = monotonic()
     offer = await look_at(source, look, fetcher, parser)
     with db.begin() if offer.outcome is PollOutcome.NEW else db.at_once() as session:
         offer, taken = compare(session, source, offer, now)
@@ -111,7 +127,7 @@ def load(db: Database, source_id: UUID, now: datetime) -> tuple[Source, Look]:
     conditional = source.body_hash and since
     validators = Validators(source.etag, source.last_modified) if conditional else Validators()
     return source, Look(source.url, validators, source.body_hash, since, source.headers, source.map, parts,
-                        source.include, source.limit_per_poll, now)
+                        source.include, source.fragment_routes, source.limit_per_poll, now)
 
 
 async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) -> Offer:

@@ -11,15 +11,20 @@ SHOWN = 3
 
 
 async def preview_source(fetcher: Fetcher, parser: Parser, new: NewSource) -> dict[str, Any]:
-    """What adding ``new`` would find: its kind, address and name, and its first items as they are read.
+    """What adding ``new`` would find. Raises the StageError of a look that failed."""
+    look = Look(new.url, headers=new.headers, map=new.map, include=new.include, limit=new.limit,
+                fragment_routes=new.fragment_routes)
+    return await preview(fetcher, parser, look, new.kind, new.name)
 
-    Raises the StageError of a look that failed.
-    """
-    look = Look(new.url, headers=new.headers, map=new.map, include=new.include, limit=new.limit)
-    found, *others = await probe(fetcher, parser, look, new.kind)
+
+async def preview(
+    fetcher: Fetcher, parser: Parser, look: Look, kind: str, name: str | None
+) -> dict[str, Any]:
+    """What is there: its kind, address and name, and its first items as they are read."""
+    found, *others = await probe(fetcher, parser, look, kind)
     offer = found.offer
     return {
-        "kind": found.kind, "url": found.url, "name": new.name or found.title, "offered": offer.seen,
+        "kind": found.kind, "url": found.url, "name": name or found.title, "offered": offer.seen,
         "reason": ", ".join(filter(None, (offer.reason, offer.warning))),
         "items": [shown(item) for item in offer.items[:SHOWN]],
         "others": [other.to_json() for other in others],

@@ -51,6 +51,7 @@ OWN: Mapping[str, tuple[Any, Callable[[Any], str], str, Callable[[str], Any]]] =
     "include": ([], LINES, "include", str.splitlines),
     "exclude": ([], LINES, "exclude", str.splitlines),
     "map": ({}, json.dumps, "map", read_map),
+    "fragment_routes": (False, lambda said: str(said).lower(), "fragment_routes", "true".__eq__),
 }
 
 

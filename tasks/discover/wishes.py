@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from models.addresses import check_address, without_fragment
+from models.addresses import check_address, is_route, without_fragment
 from models.headers import check_headers
 from models.intervals import check_zone
 from models.states import ReadingMode, SourceKind
@@ -40,10 +40,13 @@ class NewSource:
     tags: tuple[str, ...] = ()
     map: Mapping[str, str] = field(default_factory=dict)  # of a JSON API: json_map
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # they may hold secrets
+    fragment_routes: bool = False  # "#/a" and "#/b" are two pages, which only a browser can tell apart
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
-        url = without_fragment(check_address(self.url))
+        url = check_address(self.url)
+        if not (self.fragment_routes and is_route(url)):
+            url = without_fragment(url)
         if len(url) > LONGEST_URL:
             raise ValueError(f"the address of a source has at most {LONGEST_URL:,} characters")
         check_schedule(self.every_seconds, self.cron)

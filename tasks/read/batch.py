@@ -10,10 +10,11 @@ from uuid import UUID
 
 from sqlalchemy.exc import DataError
 
+from models.addresses import is_route
 from models.extracted import Extracted
 from models.session import Database
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
-from tasks.ports import Fetched, Fetcher, Parser, Read, Renderer, Wanted
+from tasks.ports import Fetched, Fetcher, Parser, Read, Renderer, Validators, Wanted
 from tasks.read.claims import Claimed, claim, is_there, keep_lease, returned_at_a_failure
 from tasks.read.feed_text import or_feed
 from tasks.read.save import MAX_ATTEMPTS, Look, Saved, save
@@ -78,11 +79,15 @@ async def look_at(
     document: Claimed, fetcher: Fetcher, parser: Parser, renderer: Renderer | None = None
 ) -> Look | StageError:
     """Fetch, extract, and render what needs it; a failure is a value here, since it is what will be saved."""
+    route = is_route(document.key)
     try:
-        fetched = await fetcher.fetch(document.url, Wanted.PAGE, document.validators, document.headers)
+        known = Validators() if route else document.validators  # every route has the same answer
+        fetched = await fetcher.fetch(document.url, Wanted.PAGE, known, document.headers)
         if fetched.not_modified:
             return Look(fetched, None)
         try:
+            if route:
+                raise NeedsBrowser("what is after its “#” only a browser can look up")
             return await extract(fetched, parser)
         except NeedsBrowser:
             if renderer is None:

@@ -1,20 +1,23 @@
 """Versions and copies: what is stored when a page says something new, and which document a page repeats."""
 
 from dataclasses import asdict
+from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ARRAY, ColumnElement, Row, Text, any_, func, literal, or_, select, update
 from sqlalchemy.orm import Session
 
-from models.addresses import identity_key
+from models.addresses import identity_key, is_route
 from models.duplicates import let_go
 from models.extracted import Extracted
 from models.noise import essence
 from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion
 from tasks.ports import Fetched
-from tasks.read.alike import is_within
+from tasks.read.alike import is_within, says_the_same
 from tasks.read.claims import Claimed
+from tasks.read.twins import is_dressed, twins
 
 MOST_TWINS = 20  # that one read takes in
 NOT_SURVIVING = (
@@ -35,13 +38,30 @@ def find_twin(
     main = elsewhere(session, document, extracted.canonical_url)
     if main and is_within(body, newest_text(session, main)):
         return main, f"its canonical address is {extracted.canonical_url}, which is read already"
-    found = survivor(session, document, Document.content_hash == content_hash)
-    return (found, f"{session.get_one(Document, found).url} says exactly the same") if found else None
+    if found := survivor(session, document, Document.content_hash == content_hash):
+        return found, f"{session.get_one(Document, found).url} says exactly the same"
+    alike = [row for row in in_other_dress(session, document, body)
+             if is_dressed(document.key) or not is_dressed(row.key)]
+    first = min(alike, key=lambda row: is_dressed(row.key), default=None)
+    return (first.id, f"{first.url} says the same in another dress") if first else None
+
+
+def in_other_dress(session: Session, document: Claimed, body: str) -> list[Row[Any]]:
+    """The documents at addresses that may show the same for phones or to print, and do; the oldest first."""
+    said = (
+        select(Document.id, Document.key, Document.url, DocumentVersion.text)
+        .join(DocumentVersion, DocumentVersion.document_id == Document.id)
+        .where(Document.key == any_(literal(list(twins(document.key)), ARRAY(Text))),
+               Document.scopes == document.scopes, Document.id != document.id, survives(),
+               DocumentVersion.content_hash == Document.content_hash)
+        .order_by(Document.discovered_at, Document.id)
+    )
+    return [row for row in session.execute(said) if says_the_same(body, row.text)]
 
 
 def elsewhere(session: Session, document: Claimed, url: str | None) -> UUID | None:
     """The document at another address than the document's own."""
-    key = key_of(url) if url else None
+    key = key_of(url, is_route(document.key)) if url else None
     return survivor(session, document, Document.key == key) if key and key != document.key else None
 
 
@@ -51,11 +71,12 @@ def newest_text(session: Session, document_id: UUID) -> str:
 
 
 def absorb(session: Session, document: Claimed, fetched: Fetched, body: str) -> None:
-    """Let those that were read before their canonical address, which is this one, repeat it from now on.
+    """Let those that were read before their canonical address, which is this one, repeat it from now on, and
+    those that show the same in another dress.
 
     One that is being saved at this moment is passed over.
     """
-    twins = session.execute(
+    claiming = session.execute(
         select(Document.id, DocumentVersion.text)
         .join(DocumentVersion, DocumentVersion.document_id == Document.id)
         .where(
@@ -67,18 +88,29 @@ def absorb(session: Session, document: Claimed, fetched: Fetched, body: str) -> 
         .order_by(DocumentVersion.number).limit(MOST_TWINS)
         .with_for_update(of=Document, skip_locked=True, key_share=True)
     ).all()
-    for twin in (row.id for row in twins if is_within(row.text, body)):
-        withdraw(session, twin)
-        session.execute(update(Document).where(Document.id == twin).values(
-            state=DocumentState.DUPLICATE, duplicate_of=document.id, version_id=None, content_hash=None,
-            reason=f"its canonical address is {document.url}, which is read now"))
-        of_twin = select(Document.id).where(Document.id == twin)
-        let_go(session, of_twin, "what it repeated repeats another", fetched.fetched_at)
+    canonical = f"its canonical address is {document.url}, which is read now"
+    for twin in claiming:
+        if is_within(twin.text, body):
+            repeat(session, twin.id, document, canonical, fetched.fetched_at)
+    dressed = [row.id for row in in_other_dress(session, document, body) if is_dressed(row.key)]
+    free = select(Document.id).where(
+        Document.id.in_(dressed), Document.state.in_([DocumentState.READ, DocumentState.INDEXED]))
+    for identity in session.scalars(free.with_for_update(skip_locked=True, key_share=True)) if dressed else ():
+        repeat(session, identity, document, f"{document.url} says the same, which is read now", fetched.fetched_at)
 
 
-def key_of(url: str) -> str | None:
+def repeat(session: Session, twin: UUID, document: Claimed, reason: str, now: datetime) -> None:
+    """Let ``twin`` be a duplicate of the document from now on."""
+    withdraw(session, twin)
+    session.execute(update(Document).where(Document.id == twin).values(
+        state=DocumentState.DUPLICATE, duplicate_of=document.id, version_id=None, content_hash=None,
+        reason=reason))
+    let_go(session, select(Document.id).where(Document.id == twin), "what it repeated repeats another", now)
+
+
+def key_of(url: str, fragment_routes: bool = False) -> str | None:
     try:
-        return identity_key(url)
+        return identity_key(url, fragment_routes)
     except ValueError:
         return None
 
@@ -130,6 +162,7 @@ def add_version(
         title=extracted.title or document.title or document.url,
         author=extracted.author or document.author,
         published_at=document.published_at or extracted.published_at,
+        modified_at=extracted.modified_at, site_name=extracted.site_name,
         language=extracted.language, canonical_url=extracted.canonical_url,
         final_url=fetched.final_url, extractor=extracted.extractor, read_at=fetched.fetched_at,
         hidden=[asdict(passage) for passage in extracted.hidden],

@@ -47,8 +47,10 @@ async def poll_source(source_id: UUID, name: str) -> Row:
     one, started = wiring.library(), monotonic()
     reading = partial(read.read_document, one.db, one.fetcher, one.parser, one.worker,
                       max_attempts=one.settings.max_attempts, renderer=one.renderer)
-    result = await poll.poll_source(one.db, one.fetcher, one.parser, source_id, now(), reading)
+    result = await poll.poll_source(
+        one.db, one.fetcher, one.parser, source_id, now(), reading, lambda: one.embedder)
     return {
         "source": name, "outcome": result.outcome, "reason": result.reason, "seen": result.items_seen,
-        "new": result.items_new, "changed": result.items_changed, "seconds": round(monotonic() - started, 1),
+        "new": result.items_new, "changed": result.items_changed, "passed over": result.items_skipped,
+        "seconds": round(monotonic() - started, 1),
     }

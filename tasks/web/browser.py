@@ -1,14 +1,14 @@
 """Pages that scripts make: each is rendered by a browser of its own, which is gone afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error, Playwright, async_playwright
 
-from models.addresses import Address
+from models.addresses import Address, is_route, without_fragment
 from tasks.errors import StageError, Unsafe
 from tasks.ports import Fetched, Validators
 from tasks.web.background import Background
@@ -22,22 +22,30 @@ from tasks.web.visit import Limits, Visit
 AT_ONCE = 1  # a browser takes 300 MB and both cores of a small machine
 LOCAL = "127.0.0.1"
 
+Admit = Callable[[str], Awaitable[None]]
+"""Waits until a page may be asked for. Raises StageErrors where it may not."""
+
 
 class Browser:
     """Implements ports.Renderer. ``where`` is the path of a Chromium, or ``ws://…`` of a Playwright server.
 
-    Robots.txt and pacing are the door's: it has read the page before. Usable from any thread and event loop.
+    The page itself is asked for as the door would ask for it: ``admit`` (Door.admit) waits for its turn, and is
+    asked again about where its scripts lead, if that is elsewhere: robots.txt has a say in what is read. What a
+    page loads for itself (scripts, styles, data, frames) is loaded as a browser does, under the address policy
+    and the bounds of the guard proxy: none of it is read but through the page, and no crawler asked for it. One
+    page is rendered at a time. Usable from any thread and event loop.
     """
 
     def __init__(
         self, policy: Policy, where: str, contact: str = "", *, limits: Limits | None = None,
-        resolver: Resolver | None = None, at_once: int = AT_ONCE,
+        resolver: Resolver | None = None, at_once: int = AT_ONCE, admit: Admit | None = None,
     ) -> None:
         self._policy = policy
         self._where = where
         self._product = user_agent(contact)
         self._limits = limits or Limits()
         self._resolver = resolver or look_up
+        self._admit = admit
         self._room = asyncio.Semaphore(at_once)
         self._starting = asyncio.Lock()
         self._playwright: Playwright | None = None
@@ -61,6 +69,8 @@ class Browser:
             raise Unsafe(str(error)) from error
         try:
             backend = await network_for(start, self._policy, self._resolver)
+            if self._admit:
+                await self._admit(str(start))
             async with self._driver() as playwright, self._room:
                 return await self._visit(playwright, start, backend)
         except asyncio.CancelledError:
@@ -96,8 +106,10 @@ class Browser:
                 raise
         for end in (visit.asked, url):
             self._check_end(end, proxy)
+        if self._admit and Address.parse(url).at("") != start.at(""):
+            await self._admit(url)
         return Fetched(
-            url=str(start), final_url=urldefrag(url).url, status=200, body=html.encode(errors="replace"),
+            url=str(start), final_url=url if is_route(url) else without_fragment(url), status=200, body=html.encode(errors="replace"),
             media_type="text/html", charset="utf-8", validators=Validators(), fetched_at=datetime.now(UTC),
         )
 

@@ -12,6 +12,7 @@ import httpcore
 
 from models.addresses import Address
 from tasks.ports import Wanted
+from tasks.web.connections import Connections
 from tasks.web.dialling import GuardedBackend
 from tasks.web.failures import NETWORK, Content, of_content, of_exception
 from tasks.web.inflating import OFFERED, Inflater
@@ -51,14 +52,14 @@ class Client:
         self, backend: GuardedBackend, user_agent: str, in_flight: int, tls: ssl.SSLContext | None = None
     ) -> None:
         self._user_agent = user_agent
-        self._pool = httpcore.AsyncConnectionPool(
+        self._connections = Connections(lambda: httpcore.AsyncConnectionPool(
             ssl_context=tls or default_tls(),
-            max_connections=in_flight * 2,
+            max_connections=in_flight,
             max_keepalive_connections=in_flight,
             keepalive_expiry=KEEP_ALIVE,
             http2=True,
             network_backend=backend,
-        )
+        ))
 
     async def get(
         self, address: Address, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None = None
@@ -69,14 +70,16 @@ class Client:
         nothing wanted it is cut at ``max_bytes`` instead. Raises Unsafe, Transient and Permanent.
         """
         try:
-            return await self._get(address, headers, max_bytes, wanted)
+            async with self._connections.to(address.origin) as pool:
+                return await self._get(pool, address, headers, max_bytes, wanted)
         except NETWORK as error:
             raise of_exception(error) from error
 
     async def _get(
-        self, address: Address, headers: Mapping[str, str], max_bytes: int, wanted: Wanted | None
+        self, pool: httpcore.AsyncConnectionPool, address: Address, headers: Mapping[str, str], max_bytes: int,
+        wanted: Wanted | None,
     ) -> Answer:
-        response = await self._open(address, headers)
+        response = await self._open(pool, address, headers)
         try:
             received = _joined(response.headers)
             if response.status in GOOD:
@@ -88,7 +91,9 @@ class Client:
         finally:
             await response.aclose()
 
-    async def _open(self, address: Address, headers: Mapping[str, str]) -> httpcore.Response:
+    async def _open(
+        self, pool: httpcore.AsyncConnectionPool, address: Address, headers: Mapping[str, str]
+    ) -> httpcore.Response:
         """The answer up to its body, over a connection that lives.
 
         A kept connection may turn out to have been closed by the server meanwhile: that is no failure, and
@@ -114,7 +119,7 @@ class Client:
                 extensions={"timeout": timeouts, "trace": watch},
             )
             try:
-                return await self._pool.handle_async_request(request)
+                return await pool.handle_async_request(request)
             except BROKEN:
                 if dialled:
                     raise
@@ -122,7 +127,7 @@ class Client:
                 raise httpcore.RemoteProtocolError(str(error)) from error
 
     async def close(self) -> None:
-        await self._pool.aclose()
+        await self._connections.close()
 
 
 def _joined(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -61,6 +61,15 @@ class Door:
         return await self._background.run(
             self._fetch(url, wanted, validators or Validators(), headers or {}))
 
+    async def admit(self, url: str) -> None:
+        """Wait until a page at ``url`` may be asked for by another way, as the browser does it.
+
+        Raises Unsafe, Postponed (a pause, others in front), Transient, and Permanent where robots.txt refuses.
+        """
+        if self._background.closed:
+            raise of_content(Content.CLOSED)
+        await self._background.run(self._work.admit(url))
+
     async def _fetch(
         self, url: str, wanted: Wanted, validators: Validators, headers: Mapping[str, str]
     ) -> Fetched:

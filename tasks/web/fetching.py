@@ -35,7 +35,7 @@ class Fetching:
         self._pauses = pauses
         self._timeout = timeout
         self._max_bytes = max_bytes
-        self._robots = Robots(self._read_robots)
+        self._robots = Robots(self._read_robots, slow=pauses.slow)
 
     async def fetch(
         self, url: str, wanted: Wanted, validators: Validators, own: Mapping[str, str]
@@ -67,18 +67,34 @@ class Fetching:
             raise of_status(answer.status, answer.headers, datetime.now(UTC))
         return fetched(url, journey, validators if unchanged else Validators())
 
+    async def admit(self, url: str) -> None:
+        """Wait for a turn at the server of ``url`` as one request there would, without making it.
+
+        Raises Unsafe, Postponed, Transient, and Permanent where robots.txt refuses.
+        """
+        address = Address.parse(url)
+        await self._pauses.recall()
+        async with self._admitted(address, Wanted.PAGE):
+            pass
+
     async def _ask(
         self, address: Address, wanted: Wanted, headers: Mapping[str, str], deadline: "Deadline"
     ) -> Answer:
+        async with self._admitted(address, wanted):
+            async with deadline.running():
+                answer = await self._client.get(address, headers, self._max_bytes, wanted)
+            await self._pauses.heed(address.netloc, answer.status, answer.headers)
+        return answer
+
+    @asynccontextmanager
+    async def _admitted(self, address: Address, wanted: Wanted) -> AsyncIterator[None]:
+        """The turn of a request that policy, pauses and robots.txt let through. Raises StageErrors."""
         self._policy.check_host(address.host, address.port)
         self._pauses.check(address.netloc)
         delay = 0.0 if wanted in NAMED_BY_ITS_OWNER else await self._robots.check(address)
         own = self._policy.is_owners(address.host, address.port)
         async with self._pacer.turn(address.netloc, delay, own):
-            async with deadline.running():
-                answer = await self._client.get(address, headers, self._max_bytes, wanted)
-            await self._pauses.heed(address.netloc, answer.status, answer.headers)
-        return answer
+            yield
 
     async def _read_robots(self, address: Address) -> bytes:
         """The bytes of a robots.txt, none where there is no file. Raises Transient (RFC 9309 §2.3.1)."""

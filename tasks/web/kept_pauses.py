@@ -1,4 +1,4 @@
-"""The pauses that hosts have asked for, kept in PostgreSQL over a restart."""
+"""What hosts have asked for, kept in PostgreSQL over a restart and for other processes."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from models.session import Database
-from models.tables import HostPause
+from models.tables import CrawlDelay, HostPause
 
 
 class KeptPauses:
@@ -16,12 +16,17 @@ class KeptPauses:
         self._db = db
 
     def load(self) -> dict[str, datetime]:
-        with self._db.begin() as session:
-            session.execute(delete(HostPause).where(HostPause.until <= func.now()))
-            return {row.host: row.until for row in session.scalars(select(HostPause))}
+        pauses = select(HostPause.host, HostPause.until).where(HostPause.until > func.now())
+        return {row.host: row.until for row in self._db.execute(pauses)}
 
     def save(self, host: str, until: datetime) -> None:
         row = insert(HostPause).values(host=host, until=until)
         later = func.greatest(HostPause.until, row.excluded.until)
         with self._db.begin() as session:
             session.execute(row.on_conflict_do_update(index_elements=[HostPause.host], set_={"until": later}))
+            session.execute(delete(HostPause).where(HostPause.until <= func.now()))
+
+    def save_delay(self, host: str, asked: float, kept: float) -> None:
+        now = {"asked": asked, "kept": kept, "read_at": func.now()}
+        row = insert(CrawlDelay).values(host=host, **now)
+        self._db.execute(row.on_conflict_do_update(index_elements=[CrawlDelay.host], set_=now))

@@ -5,6 +5,7 @@ import logging
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 from tasks.ports import PauseStore
 from tasks.web.failures import Content, of_content
@@ -17,6 +18,7 @@ FIRST_PAUSE = timedelta(minutes=1)  # then; doubled with each further one
 LONGEST_PAUSE = timedelta(hours=1)
 SPREAD = 0.1  # of what is left of a pause: those who were turned away do not all return at its end
 HOSTS = 10_000  # remembered
+KNOWN = 30.0  # seconds that what other processes were asked may stay unknown here
 
 
 class Pauses:
@@ -27,21 +29,21 @@ class Pauses:
         self._until: dict[str, datetime] = {}
         self._refusals: dict[str, int] = {}
         self._lock = asyncio.Lock()
-        self._recalled = store is None
+        self._recall_at = 0.0
 
     async def recall(self) -> None:
-        """Learn what was asked for before this process began; once, and again while that fails."""
-        if self._recalled or self._store is None:
+        """Learn what was asked for before this process began, and of others since; at once where that failed."""
+        if self._store is None or monotonic() < self._recall_at:
             return
         async with self._lock:
-            if self._recalled:
+            if monotonic() < self._recall_at:
                 return
             try:
                 known = await asyncio.to_thread(self._store.load)
             except Exception:
                 log.exception("The pauses that hosts have asked for could not be read")
                 return
-            self._recalled = True
+            self._recall_at = monotonic() + KNOWN
         for host, until in known.items():
             self._until[host] = max(until, self._until.get(host, until))
 
@@ -88,6 +90,14 @@ class Pauses:
             return
         more = left * SPREAD * random.random()  # noqa: S311 - no secret
         raise of_content(Content.PAUSE, retry_after=left + more, host=host, until=until)
+
+    async def slow(self, host: str, asked: float, kept: float) -> None:
+        """Let the owner see that a host asks for more seconds between two pages than it is given."""
+        if self._store:
+            try:
+                await asyncio.to_thread(self._store.save_delay, host, asked, kept)
+            except Exception:
+                log.exception("The delay that %s asks for could not be kept", host)
 
     def _forget(self) -> None:
         if len(self._until) + len(self._refusals) > HOSTS:

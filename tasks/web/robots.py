@@ -40,6 +40,7 @@ class Rules:
     """What one site's file says to one agent."""
 
     crawl_delay: float = 0.0  # seconds, capped
+    asked_delay: float = 0.0  # seconds, as the file says
     paths: Protego = field(default_factory=lambda: Protego.parse(""))
 
     @classmethod
@@ -53,9 +54,11 @@ class Rules:
         groups = _groups(_readable(body).decode("utf-8-sig", errors="replace"), agent)
         lines = groups.get(agent, groups.get("*", []))
         delays = [NUMBER.match(value) for key, value in lines if key == "crawl-delay"]
+        asked = max((float(delay[0]) for delay in delays if delay), default=0.0)
         rules = "\n".join(f"{key}: {value}" for key, value in lines if key != "crawl-delay")
         return cls(
-            crawl_delay=min(max((float(delay[0]) for delay in delays if delay), default=0.0), MAX_DELAY),
+            crawl_delay=min(asked, MAX_DELAY),
+            asked_delay=asked,
             paths=Protego.parse(f"user-agent: *\n{rules}"),
         )
 
@@ -120,13 +123,15 @@ class Robots:
     """The rules of every site, an hour old at most. Belongs to one event loop.
 
     ``read`` fetches an address of robots.txt: its bytes (none where the site has no file or answers 4xx), or
-    Transient.
+    Transient. ``slow`` is told each time that a host asks for more seconds than it is given: host, asked, kept.
     """
 
     def __init__(
-        self, read: Callable[[Address], Awaitable[bytes]], clock: Callable[[], float] = time.monotonic
+        self, read: Callable[[Address], Awaitable[bytes]], clock: Callable[[], float] = time.monotonic,
+        slow: Callable[[str, float, float], Awaitable[None]] | None = None,
     ) -> None:
         self._read = read
+        self._slow = slow
         self._clock = clock
         self._sites: OrderedDict[str, Site] = OrderedDict()
 
@@ -154,6 +159,8 @@ class Robots:
             else:
                 site.rules = await asyncio.to_thread(Rules.parse, body)
                 site.read_at = self._clock()
+                if self._slow and site.rules.asked_delay > site.rules.crawl_delay:
+                    await self._slow(address.netloc, site.rules.asked_delay, site.rules.crawl_delay)
                 return site.rules
         if site.rules and now < site.read_at + GRACE:
             return site.rules

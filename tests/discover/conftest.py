@@ -160,9 +160,9 @@ class Desk:
         with self.db.begin() as session:
             return session.execute(insert(Source).values(row).returning(Source.id)).scalar_one()
 
-    async def poll(self, source_id: UUID, now: datetime = NOW) -> PollResult:
+    async def poll(self, source_id: UUID, now: datetime = NOW, embedder: Any = None) -> PollResult:
         reader = partial(read_document, self.db, self.web, self.parsers, "desk")
-        return await poll_source(self.db, self.web, self.parsers, source_id, now, reader)
+        return await poll_source(self.db, self.web, self.parsers, source_id, now, reader, embedder)
 
     def source(self, source_id: UUID) -> Source:
         with self.db.begin() as session:

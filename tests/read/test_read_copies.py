@@ -19,6 +19,7 @@ from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import due, read_documents
 from tasks.read.alike import is_within
 from tasks.read.save import confirm
+from tasks.read.twins import is_dressed, twins
 
 pytestmark = pytest.mark.database
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -146,6 +147,49 @@ async def test_a_twin_that_says_something_of_its_own_later_is_read_for_itself_ag
 async def test_addresses_that_only_look_like_twins_are_two_pages(shelf: Shelf) -> None:
     await shelf.read(Site({MAIN: STORY, COPY: OTHER}))
     assert [shelf.row(it).state for it in (shelf.main, shelf.copy)] == ["read", "read"]
+
+
+LONG = " ".join(f"{STORY}, said {name} of the harbour office." for name in (
+    "Ada", "Ben", "Cleo", "Dora", "Egon", "Fay", "Gus", "Hal", "Ida", "Jon"))
+
+
+@pytest.mark.parametrize("first", ["the main page", "its twin"])
+async def test_a_twin_that_names_no_canonical_address_joins_when_it_says_nearly_the_same(
+    shelf: Shelf, first: str
+) -> None:
+    site = Site({MAIN: LONG, COPY: f"{LONG}\nShare this with a friend"})
+    order = [shelf.main, shelf.copy]
+    for identity in order if first == "the main page" else reversed(order):
+        await shelf.read(site, identity)
+    row = shelf.row(shelf.copy)
+    assert (shelf.row(shelf.main).state, row.state, row.duplicate_of) == ("read", "duplicate", shelf.main)
+    assert MAIN in row.reason
+
+
+async def test_tables_that_differ_in_their_numbers_alone_are_two_pages(shelf: Shelf) -> None:
+    await shelf.read(Site({MAIN: f"{LONG} High water at 9.", COPY: f"{LONG} High water at 10."}))
+    assert [shelf.row(it).state for it in (shelf.main, shelf.copy)] == ["read", "read"]
+
+
+@pytest.mark.parametrize("dressed", [
+    "https://m.site.example/a/pier", "http://mobile.site.example/a/pier", "https://site.example/amp/a/pier",
+    "https://www.site.example/a/pier/amp/", "https://site.example/a/pier?print=1",
+    "https://site.example/a/pier?output=amp", "https://site.example/a/pier/print",
+])
+def test_what_may_be_a_twin_is_compared_whichever_is_read_first(dressed: str) -> None:
+    plain, other = "https://site.example/a/pier", "https://site.example/a/pier?id=2"
+    assert dressed in twins(plain)
+    assert plain in twins(dressed)
+    assert other not in {*twins(plain), *twins(dressed)}
+    assert [is_dressed(key) for key in (plain, dressed, other)] == [False, True, False]
+
+
+@pytest.mark.parametrize("key", [
+    "https://site.example/printing/a", "https://amp.example/a", "https://site.example/a?p=41",
+    "https://m.example/", "https://site.example/amplifiers", "https://site.example/?view=list",
+])
+def test_what_only_begins_like_a_dress_is_none(key: str) -> None:
+    assert not is_dressed(key)
 
 
 @pytest.mark.parametrize(("text", "other", "within"), [

@@ -1,12 +1,13 @@
 """A feed: one conditional request; only a body that was not seen before is parsed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
-from models.addresses import identity_key
+from models.addresses import identity_key, is_route
 from models.blocks import digest
 from models.states import PollOutcome
 from tasks.discover.offers import Item, Look, Offer
@@ -39,12 +40,13 @@ async def judge(fetched: Fetched, parser: Parser, look: Look) -> Offer:
         told = await parser.parse("feed", fetched.body, context)
     except Permanent as error:
         return Offer(PollOutcome.SUSPECT, error.reason, status=fetched.status)
-    placed = [item_of(item) for item in told["items"] if item["url"]]
+    placed = [item_of(item, look) for item in told["items"] if item["url"]]
     items = joined(placed)
     left_out = {"repeated": len(placed) - len(items), "without an address": len(told["items"]) - len(placed)}
     return Offer(
         PollOutcome.NEW, ", ".join(f"{number} {why}" for why, number in left_out.items() if number),
         items, sum(left_out.values()), told["title"], validators, body_hash, fetched.status,
+        warning=routes_joined(placed, items),
     )
 
 
@@ -72,10 +74,10 @@ def honest(validators: Validators, now: datetime) -> Validators:
     return Validators(etag=validators.etag) if lies else validators
 
 
-def item_of(told: dict[str, Any]) -> Item:
+def item_of(told: dict[str, Any], look: Look) -> Item:
     published = told["published_at"]
     return Item(
-        url=told["url"], key=identity_key(told["url"]), item_key=told["item_key"],
+        url=told["url"], key=identity_key(told["url"], look.fragment_routes), item_key=told["item_key"],
         item_hash=told["item_hash"], title=told["title"], author=told["author"], summary=told["summary"],
         published_at=datetime.fromisoformat(published) if published else None, full_text=told["full_text"],
     )
@@ -87,6 +89,18 @@ def joined(items: list[Item]) -> tuple[Item, ...]:
     for item in items:
         together.setdefault(item.key, {})[item] = None
     return tuple(merged(list(sharing)) for sharing in together.values())
+
+
+def routes_joined(placed: Sequence[Item], items: Sequence[Item]) -> str:
+    """One sentence where pages that only their fragments tell apart became one."""
+    if len(placed) == len(items):
+        return ""
+    routes = len({item.url for item in placed if is_route(item.url)})
+    pages = len({item.key for item in items if is_route(item.url)})
+    if routes <= pages:
+        return ""
+    return (f"{routes} addresses that differ after “#/” alone are read as {pages}: with --fragment-routes, and a "
+            "browser, each is a page of its own")
 
 
 def merged(sharing: list[Item]) -> Item:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from models.addresses import Address
 from models.states import PollOutcome
 from tasks.discover.json_map import PARAMETER
-from tasks.discover.kinds.feed import honest, item_of, joined, unchanged
+from tasks.discover.kinds.feed import honest, item_of, joined, routes_joined, unchanged
 from tasks.discover.offers import Item, Look, Offer
 from tasks.errors import Permanent, StageError
 from tasks.ports import Fetched, Fetcher, Parser, Validators, Wanted
@@ -27,6 +27,7 @@ CURSOR_AT = "cursor"  # the query parameter, where the map names none
 class Pages:
     """What was read, page by page, and why no further."""
 
+    look: Look
     items: list[Item] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     seen: set[str] = field(default_factory=set)  # addresses, and digests of bodies
@@ -36,7 +37,7 @@ class Pages:
     last: dict[str, Any] = field(default_factory=dict)  # the last page after the first, for the next look
 
     def take(self, told: dict[str, Any]) -> None:
-        self.items += map(item_of, told["items"])
+        self.items += [item_of(item, self.look) for item in told["items"]]
         self.left_out.update(told["rejected"])
         self.read += 1
 
@@ -51,7 +52,7 @@ async def discover(fetcher: Fetcher, parser: Parser, look: Look) -> Offer:
         if first.not_modified:
             first = await fetcher.fetch(look.url, Wanted.JSON, None, look.headers)
             body_hash = sha256(first.body).hexdigest()
-    pages = Pages(seen={look.url, body_hash})
+    pages = Pages(look, seen={look.url, body_hash})
     try:
         told = await read(first, parser, look)
     except Permanent as error:
@@ -145,9 +146,10 @@ def offer_of(pages: Pages, first: Fetched, body_hash: str) -> Offer:
     reason = ", ".join(f"{number} {why}" for why, number in left_out.items())
     if reason and not items:
         return Offer(PollOutcome.SUSPECT, f"of all that it offers, {reason}", status=first.status)
+    warning = "; ".join(filter(None, [pages.warning, routes_joined(pages.items, items)]))
     told = honest(first.validators, first.fetched_at) if pages.whole else Validators()
     return Offer(
         PollOutcome.NEW, reason, items, left_out.total(), validators=told, status=first.status,
         body_hash=body_hash if pages.whole else None, moved_to=first.moved_to,
-        warning=pages.warning, partial=not pages.whole, parts=pages.last if pages.whole else {},
+        warning=warning, partial=not pages.whole, parts=pages.last if pages.whole else {},
     )

@@ -8,5 +8,5 @@ from tasks.ports import Fetcher, Parser
 
 async def discover(fetcher: Fetcher, parser: Parser, look: Look) -> Offer:
     """The page itself. Nothing is fetched: the read sends the document's own validators."""
-    key = identity_key(look.url)
+    key = identity_key(look.url, look.fragment_routes)
     return Offer(PollOutcome.NEW, items=(Item(look.url, key, item_key=key),))

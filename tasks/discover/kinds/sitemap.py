@@ -37,13 +37,14 @@ class Harvest:
     """What a look has found so far."""
 
     files: Files
+    look: Look
     pages: list[Item] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # entries of pages, and why
     unread: int = 0  # entries of files that were never read before
     cut_off: bool = False
 
     def take(self, told: Told, part: str | None) -> None:
-        pages = [replace(item_of(item), part=part) for item in told["items"]]
+        pages = [replace(item_of(item, self.look), part=part) for item in told["items"]]
         if dates_itself(told["items"], self.files.now):
             pages = [replace(page, item_hash="") for page in pages]
         own = [page for page in pages if self.files.site.has(page.url)]
@@ -68,7 +69,7 @@ async def offer_of(fetched: Fetched, fetcher: Fetcher, parser: Parser, look: Loo
     if is_robots_txt(fetched.final_url):
         return Offer(PollOutcome.SUSPECT, ROBOTS, status=fetched.status)
     known = {url: Part.from_json(told) for url, told in look.parts.items()}
-    harvest = Harvest(Files(Site([look.url, fetched.final_url], look.include), known, look.now))
+    harvest = Harvest(Files(Site([look.url, fetched.final_url], look.include), known, look.now), look)
     body_hash = sha256(fetched.body).hexdigest()
     if offer := feed.unchanged(fetched, look, body_hash):
         first = known.get(FIRST, Part())
@@ -146,11 +147,11 @@ def pairs(told: Told) -> tuple[tuple[str, str], ...]:
     return tuple((url, lastmod) for url, lastmod in told["sitemaps"][:MOST_FILES])
 
 
-def item_of(told: Told) -> Item:
+def item_of(told: Told, look: Look) -> Item:
     """A page is read again when its date changes; one without says nothing of that."""
     if "item_key" in told:  # of a feed that is offered as a sitemap
-        return feed.item_of(told)
-    key, lastmod, published = identity_key(told["url"]), told["lastmod"], told["published_at"]
+        return feed.item_of(told, look)
+    key, lastmod, published = identity_key(told["url"], look.fragment_routes), told["lastmod"], told["published_at"]
     return Item(
         url=told["url"], key=key, item_key=f"link:{key}", item_hash=lastmod and digest(lastmod),
         title=told["title"], published_at=datetime.fromisoformat(published) if published else None,
@@ -175,7 +176,9 @@ def verdict(offer: Offer, look: Look, harvest: Harvest, first: Part) -> Offer:
     if files.listed and len(failing) == len(files.listed) and not items:
         return Offer(PollOutcome.FAILED, told_of(files), status=offer.status)
     parts = {url: part.to_json() for url, part in {FIRST: first, **files.parts}.items()}
-    warning = "; ".join(filter(None, [told_of(files), "it is cut off in the middle" * harvest.cut_off]))
+    warning = "; ".join(filter(None, [
+        told_of(files), "it is cut off in the middle" * harvest.cut_off,
+        feed.routes_joined(harvest.pages, items)]))
     if first.sitemaps and not files.listed:
         return Offer(PollOutcome.SUSPECT, told_of(files), status=offer.status)
     if first.sitemaps and not items:
