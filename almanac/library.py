@@ -28,6 +28,7 @@ from tasks.chunk import cut
 from tasks.discover.add import ensure_documentation
 from tasks.discover.poll import poll_source
 from tasks.index import follow
+from tasks.keep import convert, temporary
 
 log = logging.getLogger(__name__)
 
@@ -152,6 +153,8 @@ class Process:
     def _open_database(self, token: str) -> None:
         curate.ensure_token(self.library.db, token)
         follow.release(self.library.db, self.library.worker)
+        convert.release(self.library.db, self.library.worker)
+        temporary.clear(self.library.doors.folder)
         if left := read.release(self.library.db, self.library.worker):
             log.info("%d documents that an earlier process was reading are free again", left)
 

@@ -5,16 +5,27 @@ from collections.abc import Callable, Mapping
 from fastapi import Depends, FastAPI
 
 from almanac import __version__
-from almanac.api import documents, index, retrieval, sources, system, tokens
+from almanac.api import documents, index, keep, retrieval, sources, system, tokens
 from almanac.api.context import Context
 from almanac.api.docs import show_documentation
 from almanac.api.gate import Gate
 from almanac.api.parameters import known_only
 from almanac.api.problems import answer_with_problems
 from almanac.api.runs import Runs
+from almanac.settings import Settings
 from almanac.wiring import Library
 
-ROOMS = (retrieval, sources, documents, tokens, index, system)
+ROOMS = (retrieval, keep, sources, documents, tokens, index, system)
+
+
+BYTES_A_CHARACTER = 6  # as JSON may write it: \uXXXX
+REST_OF_BODY = 100_000
+
+
+def larger_bodies(chosen: Settings) -> dict[str, int]:
+    """What is handed in may be larger than what is asked, by the beginning of its path."""
+    text = BYTES_A_CHARACTER * chosen.keep_text_characters + REST_OF_BODY
+    return {"/v1/keep": text, "/mcp": text, "/v1/uploads/": min(chosen.keep_bytes, chosen.clamd_file_bytes)}
 
 
 def create_app(
@@ -35,5 +46,5 @@ def create_app(
         app.include_router(room.router)
     show_documentation(app)
     answer_with_problems(app)
-    app.add_middleware(Gate, hosts=library.settings.names)
+    app.add_middleware(Gate, hosts=library.settings.names, larger=larger_bodies(library.settings))
     return app

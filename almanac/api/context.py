@@ -2,7 +2,7 @@
 
 import hmac
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Annotated, cast
@@ -95,6 +95,22 @@ async def owner_only(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     if not caller.is_owner:
         raise Problem(403, "Only the owner's token, the one in the data folder, may do this.", "owner_only")
     return caller
+
+
+def scopes_to_write(caller: Caller, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The scopes of what a caller hands in: those named, else the library's, else the caller's only one.
+
+    Raises Problem for one that the caller does not hold, whether it exists or not.
+    """
+    chosen = sorted(set(wanted))
+    if not chosen:
+        chosen = [LIBRARY_SCOPE] if LIBRARY_SCOPE in caller.scopes else caller.scopes
+        if len(chosen) > 1:
+            raise Problem(422, "Name the scopes of those who may read it: this token holds several.")
+    if lacking := set(chosen) - set(caller.scopes):
+        raise Problem(403, f"This token may not write into {', '.join(f'“{it}”' for it in sorted(lacking))}.",
+                      "scope_missing")
+    return tuple(chosen)
 
 
 def unauthenticated(detail: str) -> Problem:

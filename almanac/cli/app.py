@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from almanac import __version__
-from almanac.cli import configuration, document, index, search, source, stack, token
+from almanac.cli import configuration, document, index, keep, mcp, search, source, stack, token
 from almanac.cli.screen import screen
 
 app = typer.Typer(
@@ -33,10 +33,12 @@ for run_stack in (stack.up, stack.down, stack.status, stack.doctor):
 app.command(hidden=True)(stack.welcome)
 app.add_typer(source.app, name="source")
 app.command()(document.read)
+app.command()(keep.keep)
 app.command()(search.search)
 app.add_typer(document.app, name="document")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
+app.command()(mcp.mcp)
 app.command("settings")(configuration.show_settings)
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, Text, Uuid, and_, any_, bindparam, func, select
+from sqlalchemy import ColumnElement, Row, Select, Text, Uuid, and_, any_, bindparam, func, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
@@ -105,9 +105,14 @@ def _live_rows() -> Select[Any]:
         .join(DocumentVersion, DocumentVersion.id == found.version_id)
         .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)
-        .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
+        .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None), unexpired(),
                readable(Document.scopes, Source.scopes))
     )
+
+
+def unexpired() -> ColumnElement[bool]:
+    """What was handed in with a time until which it holds answers no longer than that; it is kept."""
+    return or_(Document.expires_at.is_(None), Document.expires_at > func.now())
 
 
 LIVE_ROWS = _live_rows()

@@ -63,6 +63,10 @@ class Jail:
         for child in started:
             self._pool.give_back(child.result())
 
+    def rest(self) -> None:
+        """End the children that have nothing to do; they start again when needed."""
+        self._pool.clear()
+
     def close(self) -> None:
         """End every child; documents still in hand fail as Transient."""
         self._pool.kill()
