@@ -36,7 +36,7 @@ PARSERS = {
     "note": "tasks.extract.note:parse",
     "file": "tasks.extract.files:parse",
 }
-CONVERTERS = {"convert": "tasks.extract.convert:parse"}
+CONVERTERS = {"file": "tasks.extract.convert:parse"}
 CONVERSION: dict[str, Any] = {  # of files, which are larger than pages, and whose parsers are
     "workers": 1, "memory_bytes": 3_000_000_000, "cpu_seconds": 120, "wall_seconds": 240.0,
     "documents_per_child": 50,

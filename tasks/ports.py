@@ -132,7 +132,7 @@ class Store(Protocol):
         """Also where there is nothing to delete."""
         ...
 
-    def keys(self) -> AsyncIterator[tuple[str, datetime]]:
+    def written(self) -> AsyncIterator[tuple[str, datetime]]:
         """Every key, and when it was written."""
         ...
 

@@ -13,10 +13,15 @@ from tasks.extract.types import DOCX, EPUB, ODT, PDF, PPTX, XLSX, is_textual
 WEB = ("text/html", "application/xhtml+xml")
 READERS = {  # by media type: the module, whose ``convert`` gives ``Extracted``; docling takes seconds to load
     PDF: "tasks.extract.pdf",
-    **dict.fromkeys((DOCX, PPTX, XLSX, ODT, EPUB, "text/csv"), "tasks.extract.office"),
+    EPUB: "tasks.extract.book",
+    **dict.fromkeys((DOCX, PPTX, XLSX, ODT, "text/csv"), "tasks.extract.office"),
     **dict.fromkeys(WEB, "tasks.extract.office"),
 }
 PICTURES = "it is a picture: no text is read from pictures here (ALMANAC_DOCLING_URL names what can)"
+
+
+def prepare() -> None:
+    page.prepare()
 
 
 def parse(

@@ -116,5 +116,8 @@ class Jail:
                 return Permanent(self._overruns["wall"])
             case signal.SIGKILL | signal.SIGTERM:
                 return Transient("the parser was killed from outside, perhaps for want of memory")
+            case signal.SIGABRT:
+                return Permanent(
+                    f"the {parser} could not be parsed: the parser gave up, as it does for want of memory")
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         return Permanent(f"the {parser} could not be parsed: the parser crashed ({how})")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tasks.errors import Away, Rejected
@@ -33,18 +33,15 @@ class Clamd:
             raise verdict(reply)
 
     async def _ask(self, path: Path) -> bytes:
+        """What it replies; nothing when it hangs up without a word."""
         async with self._connection() as (reader, writer):
-            writer.write(b"zINSTREAM\0")
+            reply = asyncio.create_task(reader.read(LONGEST_REPLY))
+            with suppress(ConnectionError):  # it may have said why before it hung up
+                await send(path, writer, reply)
             try:
-                with path.open("rb") as file:
-                    while piece := file.read(PIECE):
-                        writer.write(len(piece).to_bytes(LENGTH, "big") + piece)
-                        await writer.drain()
-                writer.write(bytes(LENGTH))
-                await writer.drain()
-            except ConnectionError:  # it may have said why before it hung up
-                pass
-            return await reader.read(LONGEST_REPLY)
+                return await reply
+            except ConnectionError:
+                return b""
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
@@ -57,6 +54,18 @@ class Clamd:
             yield reader, writer
         finally:
             writer.close()
+
+
+async def send(path: Path, writer: asyncio.StreamWriter, reply: asyncio.Future[bytes]) -> None:
+    """The file in pieces, until it is whole or the scanner has its verdict."""
+    writer.write(b"zINSTREAM\0")
+    with path.open("rb") as file:
+        while (piece := file.read(PIECE)) and not reply.done():
+            writer.write(len(piece).to_bytes(LENGTH, "big") + piece)
+            await writer.drain()
+            await asyncio.sleep(0)  # for what it may have to say
+    writer.write(bytes(LENGTH))
+    await writer.drain()
 
 
 def verdict(reply: bytes) -> Rejected | Away:

@@ -5,7 +5,7 @@ A file that cannot be converted is found by its name, its type and the words of 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -125,7 +125,7 @@ async def settle(
         said = stand_in(artifact, outcome.reason)
     else:
         values = {"state": ArtifactState.READY, "reason": None, "converted_at": now}
-        said = outcome
+        said = replace(outcome, title=outcome.title or artifact.name)
     let_go = values["state"] == ArtifactState.READY and not artifact.preserve
     with db.begin() as session:
         mine = update(Artifact).where(Artifact.id == artifact.id, lease.held_by(Artifact, holder))

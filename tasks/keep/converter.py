@@ -9,14 +9,14 @@ READ_HERE = ("text/html", "application/xhtml+xml", "text/plain", "text/markdown"
 
 
 class Jailed:
-    """Implements ``ports.Converter`` over the parser ``convert`` of a jail, which opens the file itself."""
+    """Implements ``ports.Converter`` over the parser ``file`` of a jail, which opens the file itself."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
 
     async def convert(self, original: Original) -> Extracted:
         context = asdict(original) | {"path": str(original.path)}
-        return Extracted.from_json(await self._parser.parse("convert", b"", context))
+        return Extracted.from_json(await self._parser.parse("file", b"", context))
 
 
 class Either:

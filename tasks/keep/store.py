@@ -67,7 +67,7 @@ class ObjectStore:
         except BaseError as error:
             raise self._away(error) from error
 
-    async def keys(self) -> AsyncIterator[tuple[str, datetime]]:
+    async def written(self) -> AsyncIterator[tuple[str, datetime]]:
         async for batch in obstore.list(self._store):
             for each in batch:
                 yield each["path"], each["last_modified"]
