@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 
 from fastapi import Depends, FastAPI
+from starlette.routing import Route
 
 from almanac import __version__
 from almanac.api import documents, index, keep, retrieval, sources, system, tokens
+from almanac.api.assistants import PATH, mcp_app
 from almanac.api.context import Context
 from almanac.api.docs import show_documentation
 from almanac.api.gate import Gate
@@ -36,14 +38,17 @@ def create_app(
     ``token`` is the owner's; ``parts`` tells each part's state, ``ok`` when it is well, and is asked by every
     ``GET /health``: it must be quick.
     """
+    context = Context(library, runs, token, parts)
+    assistants = mcp_app(context)
     app = FastAPI(
         title="Almanac", version=__version__, docs_url=None, redoc_url=None, openapi_url="/openapi.json",
         description="A library of what your sources said, and answers with citations from it.",
-        dependencies=[Depends(known_only)],
+        dependencies=[Depends(known_only)], lifespan=assistants.lifespan,
     )
-    app.state.context = Context(library, runs, token, parts)
+    app.state.context = context
     for room in ROOMS:
         app.include_router(room.router)
+    app.router.routes.append(Route(PATH, assistants))
     show_documentation(app)
     answer_with_problems(app)
     app.add_middleware(Gate, hosts=library.settings.names, larger=larger_bodies(library.settings))

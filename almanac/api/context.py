@@ -73,14 +73,19 @@ async def caller_of(
     """Who the token belongs to."""
     if credentials is None:
         raise unauthenticated("Send a token in the header Authorization: Bearer …")
-    if hmac.compare_digest(credentials.credentials.encode(), context.token.encode()):
+    if (caller := await bearer_of(context, credentials.credentials)) is None:
+        raise unauthenticated("This token is unknown or revoked: `almanac token add` makes a new one.")
+    return caller
+
+
+async def bearer_of(context: Context, token: str) -> Caller | None:
+    """Who a token belongs to; none for an unknown or a revoked one."""
+    if hmac.compare_digest(token.encode(), context.token.encode()):
         if context.owner_seen.is_old():
             await run_in_threadpool(curate.owner_of, context.library.db, context.token)  # which notes the use
         return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
-    owner = await run_in_threadpool(curate.owner_of, context.library.db, credentials.credentials)
-    if owner is None:
-        raise unauthenticated("This token is unknown or revoked: `almanac token add` makes a new one.")
-    return Caller(owner.name, owner.scopes, is_owner=False)
+    owner = await run_in_threadpool(curate.owner_of, context.library.db, token)
+    return Caller(owner.name, owner.scopes, is_owner=False) if owner else None
 
 
 async def librarian(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:

@@ -17,8 +17,11 @@ from models.session import Database
 from models.tables import Source
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
-from tasks.extract import head
-from tasks.ports import Entry, Fetched, Hit, Validators, Vectors, Wanted
+from tasks.extract import files, head, note
+from tasks.keep.files import Doors
+from tasks.keep.given import Limits
+from tasks.keep.store import ObjectStore
+from tasks.ports import Entry, Fetched, Hit, Original, Validators, Vectors, Wanted
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -51,7 +54,7 @@ class Site:
 
 OFFERING: Mapping[str, Callable[..., dict[str, Any]]] = {
     "feed": feed.parse, "json": json_rows.parse, "sitemap": sitemap.parse, "opml": opml.parse,
-    "head": head.parse,
+    "head": head.parse, "note": note.parse, "file": files.parse,
 }
 
 
@@ -116,6 +119,13 @@ class Vault:
         self.entries.clear()
 
 
+class Lines:
+    """A converter for which each line is a paragraph."""
+
+    async def convert(self, original: Original) -> Extracted:
+        return Extracted.from_json(await Parsers().parse("page", original.path.read_bytes(), {}))
+
+
 class SmallLibrary:
     """What ``almanac.wiring.Library`` gives, over ``articles`` that a source offers."""
 
@@ -127,6 +137,11 @@ class SmallLibrary:
         self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
+        self.converter = Lines()
+        incoming = home / "incoming"
+        incoming.mkdir(parents=True, exist_ok=True)
+        self.doors = Doors(
+            db, self.parser, ObjectStore(self.settings.originals_url), None, incoming, Limits())
 
     def add_source(self) -> UUID:
         with self.db.begin() as session:
