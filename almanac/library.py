@@ -56,7 +56,7 @@ def log_plainly(level: str) -> None:
     """One line an event, on stderr; whatever Prefect arranged when it was imported."""
     logging.basicConfig(stream=sys.stderr, level=level.upper(), force=True,
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for name in ("uvicorn", "fastapi"):
+    for name in ("uvicorn", "fastapi", "fastmcp"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     for chatty in ("httpx", "httpcore", "sentence_transformers"):

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from fastapi import HTTPException
 from fastapi.concurrency import run_in_threadpool
 from fastmcp.server.auth import AccessToken, TokenVerifier
 from fastmcp.server.dependencies import get_access_token, get_http_request
 from fastmcp.server.http import StarletteWithLifespan
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from almanac.api import documents, keep, retrieval, sources, system
 from almanac.api.context import Caller, Context, bearer_of
