@@ -90,7 +90,7 @@ def told() -> Iterator[None]:
         raise Refusal(sentence(error.reason)) from error
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        said = (f"{field_of(('body', *fault['loc']))} {message_of(fault)}" for fault in faults)  # type: ignore[arg-type]
+        said = (f"{field_of(('body', *fault['loc']))} {message_of(fault)}" for fault in faults)
         raise Refusal("; ".join(said) + ".") from error
 
 

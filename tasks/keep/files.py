@@ -19,7 +19,7 @@ from models.tables import Artifact
 from tasks.errors import Permanent, Rejected
 from tasks.keep import rows
 from tasks.keep.given import Given, Limits
-from tasks.keep.identity import Content, Outcome, find, outcome_of
+from tasks.keep.identity import Content, Outcome, look_up, outcome_of
 from tasks.keep.rows import Kept
 from tasks.keep.store import put_in
 from tasks.keep.temporary import temporary
@@ -121,7 +121,7 @@ def settled(db: Database, given: Given, content: Content) -> Kept | None:
     """What became of a file that is known already; none when it is not."""
     with db.begin() as session:
         rows.lock(session, given.scopes)
-        known = find(session, given.scopes, [(given, content)]).match(given, content)
+        known = look_up(session, given.scopes, [(given, content)]).match(given, content)
         outcome = outcome_of(given, content, known)
         if known is None or outcome is Outcome.REPLACED:
             return None
@@ -136,7 +136,7 @@ def write(
     """The row of the file and that of its document, in one transaction."""
     with db.begin() as session:
         rows.lock(session, given.scopes)
-        known = find(session, given.scopes, [(given, content)]).match(given, content)
+        known = look_up(session, given.scopes, [(given, content)]).match(given, content)
         outcome = outcome_of(given, content, known)
         if known and not outcome.changes_content:  # somebody else was faster
             return Kept(known.id, outcome, known.artifact_id)

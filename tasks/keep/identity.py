@@ -4,15 +4,14 @@ Inside one exact scope set a document is known by its file, else by its URI, els
 text: the first that is known already decides.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, and_, any_, bindparam, or_, select, text
-from sqlalchemy.orm import Session
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, bindparam, literal, or_, select, text
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.addresses import identity_key
 from models.session import Database
@@ -44,8 +43,7 @@ class Content(NamedTuple):
     sha256: str | None = None  # of a file
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A document that was handed in, as far as its identity goes."""
 
     id: UUID
@@ -56,7 +54,6 @@ class Known:
     subject: Subject | None
     observed_at: datetime | None
     expires_at: datetime | None
-    state: str
     artifact_id: UUID | None
 
 
@@ -79,36 +76,46 @@ def key_of(uri: str) -> str:
     return PREFIX + identity_key(uri)
 
 
-def find(session: Session, scopes: Sequence[str], given: Iterable[tuple[Given, Content]]) -> "Shelf":
+def look_up(session: Session, scopes: Sequence[str], items: Sequence[tuple[Given, Content]]) -> "Shelf":
     """All documents of this scope set that any of these might be, from one statement."""
-    items = list(given)
-    subjects = {item.subject.title for item, _ in items if item.subject}
-    hashed = {content.given_hash for _, content in items if content.given_hash}
-    files = {content.sha256 for _, content in items if content.sha256}
-    alike = [
-        Document.key == any_(sorted({key_of(item.uri) for item, _ in items if item.uri})),
-        Document.given_hash == any_(sorted(hashed)),
-        Document.subject_title == any_(sorted(subjects)),
-        Document.artifact_id.in_(select(Artifact.id).where(
-            Artifact.sha256.in_(files), Artifact.scopes == list(scopes))),
+    return Shelf(find(
+        session, scopes,
+        hashes={content.given_hash for _, content in items if content.given_hash},
+        keys={key_of(given.uri) for given, _ in items if given.uri},
+        subjects={given.subject.title for given, _ in items if given.subject},
+        files={content.sha256 for _, content in items if content.sha256},
+    ))
+
+
+def find(
+    session: Session, scopes: Sequence[str], hashes: Collection[UUID] = (), keys: Collection[str] = (),
+    subjects: Collection[str] = (), files: Collection[str] = (),
+) -> Iterator[Known]:
+    """What was handed in for this scope set and is known by any of these, the oldest first."""
+    of_files = select(Artifact.id).where(among(Artifact.sha256, files), Artifact.scopes == list(scopes))
+    asked = [
+        (hashes, among(Document.given_hash, hashes)), (keys, among(Document.key, keys)),
+        (subjects, among(Document.subject_title, subjects)), (files, Document.artifact_id.in_(of_files)),
     ]
-    asked = [bool(any(item.uri for item, _ in items)), bool(hashed), bool(subjects), bool(files)]
     rows = session.execute(
         select(Document.id, Document.given_hash, Artifact.sha256, Document.key, Document.url, Document.title,
                Document.subject_type, Document.subject_title, Document.observed_at, Document.expires_at,
-               Document.state, Document.artifact_id)
+               Document.artifact_id)
         .join(Source, and_(Source.id == Document.source_id, Source.kind == SourceKind.KEPT,
                            Source.removed_at.is_(None)))
         .outerjoin(Artifact, Artifact.id == Document.artifact_id)
-        .where(or_(*(condition for condition, wanted in zip(alike, asked, strict=True) if wanted)),
+        .where(or_(*(condition for values, condition in asked if values)),
                Document.scopes == list(scopes), Document.state != DocumentState.REMOVED)
         .order_by(Document.discovered_at, Document.id)
     )
-    return Shelf(
-        Known(row.id, Content(row.given_hash, row.sha256), row.key, row.url, row.title,
-              Subject(row.subject_type, row.subject_title) if row.subject_title else None,
-              row.observed_at, row.expires_at, row.state, row.artifact_id)
-        for row in rows)
+    for identity, given_hash, sha256, key, url, title, type_, about, observed, expires, artifact in rows:
+        yield Known(identity, Content(given_hash, sha256), key, url, title,
+                    Subject(type_, about) if about else None, observed, expires, artifact)
+
+
+def among(column: InstrumentedAttribute[Any], values: Collection[Any]) -> ColumnElement[bool]:
+    """One parameter, however many values there are."""
+    return column == any_(literal(list(values), ARRAY(column.type)))
 
 
 class Shelf:
@@ -145,14 +152,20 @@ def outcome_of(given: Given, content: Content, known: Known | None) -> Outcome:
     return Outcome.REFRESHED if moved(given, known) else Outcome.UNCHANGED
 
 
+def is_known_as_it_is(given: Given, content: Content, known: Known) -> bool:
+    """Whether a document of the same text is the one that is meant, and nothing is said otherwise of it."""
+    meant = known.url == given.uri if given.uri else not given.subject
+    return meant and content == known.content and not moved(given, known)
+
+
 def moved(given: Given, known: Known) -> list[str]:
     """What is said otherwise of a document whose content is the same."""
-    said = [
-        ("title", given.title, known.title),
-        ("uri", key_of(given.uri) if given.uri else None, known.key),
-        ("subject", given.subject, known.subject),
-        ("observed_at", given.observed_at, known.observed_at),
-    ]
-    changed = [name for name, new, old in said if new is not None and new != old]
-    validity = ["expires_at"] if given.upload is None and given.expires_at != known.expires_at else []
-    return changed + validity
+    elsewhere = given.uri and given.uri != known.url and key_of(given.uri) != known.key
+    said = (
+        ("title", given.title and given.title != known.title),
+        ("uri", elsewhere),
+        ("subject", given.subject and given.subject != known.subject),
+        ("observed_at", given.observed_at and given.observed_at != known.observed_at),
+        ("expires_at", given.upload is None and given.expires_at != known.expires_at),
+    )
+    return [name for name, differs in said if differs]

@@ -106,7 +106,7 @@ def refresh(session: Session, given: Given, known: Known) -> None:
     why = f"kept again with another {' and '.join(moved(given, known))}"
     values = said(given)
     session.execute(update(Document).where(Document.id == known.id).values(**values, recheck=why))
-    shown = {name: values[name] for name in ("title", "published_at") if name in values}
+    shown: dict[str, Any] = {name: values[name] for name in ("title", "published_at") if name in values}
     if "url" in values:
         shown["final_url"] = values["url"]
     if shown:

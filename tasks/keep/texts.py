@@ -1,6 +1,7 @@
 """The text door: notes, each a document whose version is made of the blocks of its text (Markdown)."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
@@ -11,7 +12,16 @@ from models.session import Database
 from tasks.errors import Permanent, Rejected
 from tasks.keep import rows
 from tasks.keep.given import Given
-from tasks.keep.identity import Content, Known, Outcome, find, hashes, outcome_of
+from tasks.keep.identity import (
+    Content,
+    Known,
+    Outcome,
+    find,
+    hashes,
+    is_known_as_it_is,
+    look_up,
+    outcome_of,
+)
 from tasks.keep.rows import Kept
 from tasks.ports import Parser
 
@@ -26,29 +36,41 @@ async def keep_texts(
     Those that are known as they are cost one statement for all hashes and one for all documents. Raises
     Rejected, before anything is written, for a text that says nothing.
     """
-    if not given:
-        return []
-    scopes = given[0].scopes
     contents = [Content(each) for each in hashes(db, [item.text or "" for item in given])]
     items = list(zip(given, contents, strict=True))
+    done = known_as_they_are(db, items)
     read: dict[UUID | None, Extracted] = {}
-    while True:
+    while None in done:
+        await read_new(db, parser, [item for item, kept in zip(items, done, strict=True) if not kept], read)
+        with suppress(Overtaken):
+            done = write(db, items, done, read, now)
+    return [kept for kept in done if kept]
+
+
+def known_as_they_are(db: Database, items: Sequence[tuple[Given, Content]]) -> list[Kept | None]:
+    """Those of which nothing new is said; none for the others."""
+    known: dict[UUID | None, Known] = {}
+    if items:
         with db.at_once() as session:
-            shelf = find(session, scopes, items)
-        seen = [shelf.match(item, content) for item, content in items]
-        outcomes = [outcome_of(item, content, known)
-                    for (item, content), known in zip(items, seen, strict=True)]
-        done = [Kept(known.id, Outcome.UNCHANGED) if known and outcome is Outcome.UNCHANGED else None
-                for known, outcome in zip(seen, outcomes, strict=True)]
-        if None not in done:
-            return [kept for kept in done if kept]
-        for (item, content), outcome in zip(items, outcomes, strict=True):
-            if outcome.changes_content and content.given_hash not in read:
-                read[content.given_hash] = await read_text(parser, item)
-        try:
-            return write(db, items, done, read, now)
-        except Overtaken:
-            continue
+            wanted = {content.given_hash for _, content in items if content.given_hash}
+            for each in find(session, items[0][0].scopes, wanted):
+                known.setdefault(each.content.given_hash, each)
+    return [
+        Kept(found.id, Outcome.UNCHANGED)
+        if (found := known.get(content.given_hash)) and is_known_as_it_is(given, content, found) else None
+        for given, content in items]
+
+
+async def read_new(
+    db: Database, parser: Parser, items: Sequence[tuple[Given, Content]], read: dict[UUID | None, Extracted]
+) -> None:
+    """Read the texts that will be stored, as far as they were not yet."""
+    with db.at_once() as session:
+        shelf = look_up(session, items[0][0].scopes, items)
+    for given, content in items:
+        outcome = outcome_of(given, content, shelf.match(given, content))
+        if outcome.changes_content and content.given_hash not in read:
+            read[content.given_hash] = await read_text(parser, given)
 
 
 class Overtaken(Exception):
@@ -65,7 +87,7 @@ async def read_text(parser: Parser, given: Given) -> Extracted:
 def write(
     db: Database, items: Sequence[tuple[Given, Content]], done: Sequence[Kept | None], read: Texts,
     now: datetime,
-) -> list[Kept]:
+) -> list[Kept | None]:
     """Write those that are not ``done``, each compared again with what is there under the lock."""
     with db.begin() as session:
         rows.lock(session, items[0][0].scopes)
@@ -74,7 +96,7 @@ def write(
 
 
 def write_one(session: Session, given: Given, content: Content, read: Texts, now: datetime) -> Kept:
-    known: Known | None = find(session, given.scopes, [(given, content)]).match(given, content)
+    known = look_up(session, given.scopes, [(given, content)]).match(given, content)
     outcome = outcome_of(given, content, known)
     if known and outcome is Outcome.UNCHANGED:
         return Kept(known.id, outcome)

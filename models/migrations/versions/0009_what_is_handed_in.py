@@ -1,5 +1,7 @@
 """What is handed in: files and their conversion, upload tickets, and what a kept document is known by."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY, UUID
@@ -88,7 +90,7 @@ def downgrade() -> None:
     allow_kinds(*KINDS)
 
 
-def moment(name: str, **choices: object) -> sa.Column[object]:
+def moment(name: str, **choices: Any) -> sa.Column[Any]:
     return sa.Column(name, sa.DateTime(timezone=True), **choices)
 
 
