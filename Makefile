@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-keep bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: $(VENV)/installed-for-tests ## lint, types, and which package may import 
 
 bench: $(VENV)/installed-for-tests ## measure it beside the bare libraries; writes benchmarks/RESULTS.md
 	$(BIN)/python benchmarks/run.py
+
+bench-keep: $(VENV)/installed-for-tests ## 1,000 known notes kept again, beside bare hashing and one query
+	$(BIN)/python benchmarks/keep.py
 
 bench-sitemaps: $(VENV)/installed-for-tests ## the pages of the sitemaps in CORPUS=folder against its facts
 	$(BIN)/python benchmarks/sitemaps.py $(CORPUS)
