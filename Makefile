@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-analysis bench-door bench-extraction bench-feeds bench-orchestration bench-ranking bench-retrieval bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: help up down test check bench bench-analysis bench-door bench-extraction bench-feeds bench-keep bench-orchestration bench-ranking bench-retrieval bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench: $(VENV)/installed-for-tests ## measure it beside the bare libraries; writ
 
 bench-analysis: $(VENV)/installed-for-tests ## the built-in analyser on the labelled articles; writes benchmarks/ANALYSIS.md
 	$(BIN)/python benchmarks/analysis.py
+
+bench-keep: $(VENV)/installed-for-tests ## 1,000 known notes kept again, beside bare hashing and one query
+	$(BIN)/python benchmarks/keep.py
 
 bench-sitemaps: $(VENV)/installed-for-tests ## the pages of the sitemaps in CORPUS=folder against its facts
 	$(BIN)/python benchmarks/sitemaps.py $(CORPUS)

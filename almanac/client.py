@@ -6,8 +6,9 @@ The token is told to nobody who has not proven to hold it.
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -238,6 +239,18 @@ class Client:
 
     def reject(self, document_id: str) -> Json:
         return self._call("POST", "/v1/quality", document_id, "reject")
+
+    # Keeping
+
+    def keep(self, **given: Any) -> Json:
+        """What became of it, or for an ``upload`` the ``url`` that takes the file; as ``POST /v1/keep``."""
+        return self._call("POST", "/v1/keep", body=_said(given))
+
+    def upload(self, url: str, file: Path) -> Json:
+        """Hand in the file that ``keep`` has got this ``url`` for."""
+        with file.open("rb") as body:
+            length = {"Content-Length": str(file.stat().st_size)}
+            return self._ask("PUT", urlsplit(url).path, content=body, headers=length)
 
     # Tokens
 

@@ -30,6 +30,7 @@ from tasks.discover.add import ensure_documentation
 from tasks.discover.poll import poll_source
 from tasks.errors import Transient
 from tasks.index import follow
+from tasks.keep import convert, temporary
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def log_plainly(level: str) -> None:
     """One line an event, on stderr; whatever Prefect arranged when it was imported."""
     logging.basicConfig(stream=sys.stderr, level=level.upper(), force=True,
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for name in ("uvicorn", "fastapi"):
+    for name in ("uvicorn", "fastapi", "fastmcp"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
     for chatty in ("httpx", "httpcore", "sentence_transformers"):
@@ -164,6 +165,8 @@ class Process:
     def _open_database(self, token: str) -> None:
         curate.ensure_token(self.library.db, token)
         follow.release(self.library.db, self.library.worker)
+        convert.release(self.library.db, self.library.worker)
+        temporary.clear(self.library.doors.folder)
         if left := read.release(self.library.db, self.library.worker):
             log.info("%d documents that an earlier process was reading are free again", left)
 

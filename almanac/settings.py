@@ -96,6 +96,27 @@ class Settings(BaseSettings):
     keep_polls_days: int = Field(
         365, ge=7, description="days that looks at a source are kept; those since its last good one always")
     zone: str = Field("UTC", description="the time zone of cron lines that name none, like Europe/Berlin")
+    clamd: str | None = Field(
+        None, description="host:port or socket path of the ClamAV daemon; without it no file is kept that is "
+                          "not text")
+    clamd_file_bytes: int = Field(
+        104_857_600, ge=1, description="bytes of a file that clamd looks at whole: the smaller of its "
+                                       "StreamMaxLength and MaxFileSize")
+    clamd_total_bytes: int = Field(
+        419_430_400, ge=1, description="bytes in an archive that clamd looks at: its MaxScanSize")
+    docling_url: str | None = Field(
+        None, description="http://host:5001 of docling-serve; without it the built-in converter works")
+    docling_key: SecretStr | None = Field(None, description="the API key of docling-serve, if it wants one")
+    object_store: str = Field(
+        "", description="s3://bucket/prefix or file:///folder for originals; without it they are in the data "
+                        "folder. S3's address and keys are read from AWS_… variables")
+    keep_http: bool = Field(False, description="let http addresses be handed in besides https")
+    keep_text_characters: int = Field(5_000_000, ge=1, description="characters of a text handed in, at most")
+    keep_uri_characters: int = Field(4096, ge=1, description="characters of a URI handed in, at most")
+    keep_scopes: int = Field(32, ge=1, description="scopes of what is handed in, at most")
+    keep_bytes: int = Field(
+        96 * 1024 * 1024, ge=1, description="bytes of a file handed in, at most; never more than clamd's")
+    mcp_calls_per_minute: int = Field(120, ge=1, description="tool calls a minute of one MCP caller, at most")
     starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
@@ -168,6 +189,27 @@ class Settings(BaseSettings):
         if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
             raise ValueError("a key is plain ASCII on one line")
         return key
+
+    @field_validator("clamd")
+    @classmethod
+    def of_a_daemon(cls, address: str | None) -> str | None:
+        if address and not address.startswith("/") and not address.rpartition(":")[2].isdigit():
+            raise ValueError("write host:port, or the whole path of a socket")
+        return address
+
+    @field_validator("docling_url")
+    @classmethod
+    def of_docling(cls, url: str | None) -> str | None:
+        if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname):
+            raise ValueError("write it like http://host:5001, or leave it out")
+        return url
+
+    @field_validator("object_store")
+    @classmethod
+    def of_a_store(cls, url: str) -> str:
+        if url and not (is_url(url, {"s3"}) and urlsplit(url).netloc) and not url.startswith("file:///"):
+            raise ValueError("write s3://bucket/prefix or file:///folder, or leave it out")
+        return url
 
     @field_validator("prefect_url")
     @classmethod
@@ -251,6 +293,10 @@ class Settings(BaseSettings):
     def names(self) -> list[str]:
         """The host names that are answered to: the owner's, and those that our own parts use."""
         return [*self.hosts, loopback(self.host), "127.0.0.1"]
+
+    @property
+    def originals_url(self) -> str:
+        return self.object_store or (self.home / "artifacts").as_uri()
 
     @property
     def api_url(self) -> str:

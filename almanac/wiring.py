@@ -20,9 +20,15 @@ from tasks.extract.jail import Jail
 from tasks.gates.examiner import Examiner
 from tasks.gates.gate import Gates
 from tasks.index import collections
+from tasks.keep.clamd import Clamd
+from tasks.keep.converter import Either, Jailed
+from tasks.keep.files import Doors
+from tasks.keep.given import Limits
+from tasks.keep.store import ObjectStore
 from tasks.ports import (
     Analyser,
     Collections,
+    Converter,
     Embedder,
     Fetcher,
     Gate,
@@ -45,6 +51,13 @@ PARSERS = {
     "opml": "tasks.discover.opml:parse",
     "sitemap": "tasks.discover.sitemap:parse",
     "json": "tasks.discover.json_rows:parse",
+    "note": "tasks.extract.note:parse",
+    "file": "tasks.extract.files:parse",
+}
+CONVERTERS = {"file": "tasks.extract.convert:parse"}
+CONVERSION: dict[str, Any] = {  # of files, which are larger than pages, and whose parsers are
+    "workers": 1, "memory_bytes": 3_000_000_000, "cpu_seconds": 120, "wall_seconds": 240.0,
+    "documents_per_child": 50,
 }
 
 T = TypeVar("T")
@@ -114,6 +127,37 @@ class Library:
         jail = Jail(PARSERS)
         self._closing.callback(jail.close)
         return jail
+
+    @Once
+    def conversion(self) -> Jail:
+        """Where files are converted; rests when there are none, since its child is large."""
+        jail = Jail(CONVERTERS, **CONVERSION)
+        self._closing.callback(jail.close)
+        return jail
+
+    @Once
+    def converter(self) -> Converter:
+        here = Jailed(self.conversion)
+        if self.settings.docling_url is None:
+            return here
+        from tasks.keep.docling_serve import DoclingServe
+
+        key = self.settings.docling_key
+        server = DoclingServe(
+            self.settings.docling_url, key.get_secret_value() if key else None, self.parser)
+        return Either(here, server)
+
+    @Once
+    def doors(self) -> Doors:
+        """What is handed in comes through these."""
+        wanted = self.settings
+        folder = wanted.home / "incoming"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        limits = Limits(
+            wanted.keep_text_characters, wanted.keep_uri_characters, wanted.keep_scopes, wanted.keep_bytes,
+            wanted.clamd_file_bytes, wanted.clamd_total_bytes, wanted.keep_http)
+        scanner = Clamd(wanted.clamd) if wanted.clamd else None
+        return Doors(self.db, self.parser, ObjectStore(wanted.originals_url), scanner, folder, limits)
 
     @Once
     def renderer(self) -> Renderer | None:

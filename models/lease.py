@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Update, and_, func, or_, update
 
-from models.tables import Document, DocumentVersion
+from models.tables import Artifact, Document, DocumentVersion
 
-Leased = type[Document] | type[DocumentVersion]
+Leased = type[Document] | type[DocumentVersion] | type[Artifact]
 Moment = datetime | ColumnElement[datetime]
 
 NOW = func.now()

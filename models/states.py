@@ -12,6 +12,7 @@ class SourceKind(StrEnum):
     JSON = "json"
     URL = "url"
     DOCUMENTATION = "documentation"
+    KEPT = "kept"
 
 
 class PollOutcome(StrEnum):
@@ -86,6 +87,20 @@ class Verdict(StrEnum):
     QUARANTINED = "quarantined"
     RELEASED = "released"
     REJECTED = "rejected"
+
+
+class ArtifactState(StrEnum):
+    """How far the conversion of a file has come: ``pending → queued → processing → ready`` or ``failed``.
+
+    ``pending`` is a row for which no run was asked yet. What is ``processing`` under a lease that has run out
+    is taken again, so that no crash loses it.
+    """
+
+    PENDING = "pending"
+    QUEUED = "queued"
+    PROCESSING = "processing"
+    READY = "ready"
+    FAILED = "failed"
 
 
 class ReadingMode(StrEnum):

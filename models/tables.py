@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, REAL
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from models.states import (
+    ArtifactState,
     ChunkState,
     CollectionState,
     ContentType,
@@ -173,6 +174,14 @@ class Document(Table):
     content_hash: Mapped[str | None]  # of the newest version, indexed or not
     version_id: Mapped[UUID | None]  # the version that answers
     duplicate_of: Mapped[UUID | None] = mapped_column(ForeignKey("document.id", ondelete="SET NULL"))
+    # Of what was handed in, see tasks.keep; nothing else has them.
+    given_hash: Mapped[UUID | None]  # of the text as it was given: a UUIDv8
+    artifact_id: Mapped[UUID | None] = mapped_column(ForeignKey("artifact.id"))
+    subject_type: Mapped[str | None]
+    subject_title: Mapped[str | None]
+    observed_at: Mapped[datetime | None]  # when it was seen to be so
+    expires_at: Mapped[datetime | None]  # from then on it answers no more
+    recheck: Mapped[str | None]  # why what was derived from it needs another look
 
     source: Mapped[Source] = relationship(lazy="raise")
 
@@ -189,6 +198,10 @@ class Document(Table):
         Index("ix_document_unjudged", "source_id",
               postgresql_where=sql("state = 'discovered' AND due_at IS NULL")),
         Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
+        Index("ix_document_given_hash", "given_hash", postgresql_where=sql("given_hash IS NOT NULL")),
+        Index("ix_document_artifact_id", "artifact_id", postgresql_where=sql("artifact_id IS NOT NULL")),
+        Index("ix_document_subject_title", "subject_title",
+              postgresql_where=sql("subject_title IS NOT NULL")),
     )
 
 
@@ -434,6 +447,64 @@ class Judgment(Table):
         scoped(),
         Index("uq_judgment_scopes_question_document_id", "scopes", "question", "document_id", unique=True),
     )
+
+
+class Artifact(Table):
+    """A file that was handed in or fetched to be kept, and how far its conversion has come."""
+
+    __tablename__ = "artifact"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    scopes: Mapped[list[str]]
+    name: Mapped[str]
+    media_type: Mapped[str]  # as its bytes say
+    charset: Mapped[str | None]  # as its server said
+    url: Mapped[str | None]  # where it was fetched
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str]  # hex
+    about: Mapped[str | None]  # in the words of whoever handed it in
+    key: Mapped[str | None]  # in the store; says nothing of what it holds. None: its bytes were let go
+    packed: Mapped[bool]  # stored as zstd
+    preserve: Mapped[bool]  # the bytes are kept when it is converted
+    state: Mapped[str] = mapped_column(default=ArtifactState.PENDING.value)
+    reason: Mapped[str | None]  # why it failed, or is tried again
+    attempts: Mapped[int] = mapped_column(default=0)
+    due_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    leased_by: Mapped[str | None]
+    leased_until: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    converted_at: Mapped[datetime | None]
+
+    __table_args__ = (
+        one_of("state", ArtifactState),
+        scoped(),
+        Index("ix_artifact_sha256", "sha256"),
+        Index("ix_artifact_waiting", "due_at",
+              postgresql_where=sql("state IN ('pending', 'queued', 'processing')")),
+    )
+
+
+class UploadTicket(Table):
+    """A promise to take one file, whose URL is known to nobody but whoever asked for it."""
+
+    __tablename__ = "upload_ticket"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    hash: Mapped[str] = mapped_column(unique=True)  # SHA-256, hex, of the secret in the URL
+    scopes: Mapped[list[str]]
+    name: Mapped[str]
+    media_type: Mapped[str]
+    size: Mapped[int] = mapped_column(BigInteger)
+    sha256: Mapped[str]
+    title: Mapped[str | None]
+    about: Mapped[str | None]
+    subject_type: Mapped[str | None]
+    subject_title: Mapped[str | None]
+    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+    __table_args__ = (scoped(), Index("ix_upload_ticket_expires_at", "expires_at"))
 
 
 class HostPause(Table):

@@ -19,8 +19,8 @@ from models.duplicates import let_go
 from models.headers import check_headers
 from models.lease import GIVEN_BACK
 from models.session import Database
-from models.states import ChunkState, DocumentState, SourceKind, Verdict
-from models.tables import LIBRARY_SCOPE, ApiToken, Chunk, Document, DocumentVersion, Source, Table
+from models.states import ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
+from models.tables import LIBRARY_SCOPE, ApiToken, Artifact, Chunk, Document, DocumentVersion, Source, Table
 
 TOKEN_PREFIX = "alm_"  # noqa: S105 - what tokens begin with, so that one that leaked is recognised
 MAX_NAME = 200  # characters
@@ -78,16 +78,22 @@ def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: dat
 def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> bool:
     """Make the document due as if it had never been tried, whatever its state; what answers goes on.
 
-    A version that could not be indexed is tried again, too, and one that a gate refused is judged again.
+    A version that could not be indexed, and a file that could not be converted, are tried again, too; a
+    version that a gate refused is judged again. What was handed in has no address that is read.
     """
     afresh = {"due_at": now, "attempts": 0, "etag": None, "last_modified": None,
               "reason": "to be read again, as its owner asks"}
     own = _own_document(document_id, scopes), Document.state != DocumentState.REMOVED
     owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
     failed = owns, or_(DocumentVersion.failure.is_not(None), DocumentVersion.verdict == Verdict.QUARANTINED)
+    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
+    files = Artifact.id.in_(select(Document.artifact_id).where(*own)), Artifact.key.is_not(None)
+    again = {"state": ArtifactState.PENDING, "attempts": 0, "reason": None, "due_at": now}
     with db.begin() as session:
         session.execute(update(DocumentVersion).where(*failed).values(failure=None, verdict=None))
-        return session.connection().execute(update(Document).where(*own).values(**afresh)).rowcount > 0
+        session.execute(update(Artifact).where(*files, Artifact.state == ArtifactState.FAILED).values(again))
+        session.execute(update(Document).where(*own, ~handed_in).values(**afresh))
+        return session.scalar(select(Document.id).where(*own)) is not None
 
 
 def remove_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> Removed | None:

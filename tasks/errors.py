@@ -26,6 +26,10 @@ class Postponed(Transient):
     """Not tried at all: the other side wants to be left alone, or others are first. Costs no attempt."""
 
 
+class Away(Transient):
+    """A service of the owner's that is needed for it does not work now."""
+
+
 class Permanent(StageError):
     """Trying again will not help: gone, refused, too large, of the wrong type."""
 

@@ -1,9 +1,10 @@
 """The outside, in our words. Stages take these as arguments; wiring names the adapters."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.analysis import Analysis, Article
+from models.extracted import Extracted
 from models.states import Severity
 
 Vectors = NDArray[np.float32]
@@ -24,6 +26,7 @@ class Wanted(StrEnum):
     FEED = "feed"
     JSON = "json"
     SITEMAP = "sitemap"  # that another one names
+    FILE = "file"  # whatever it is: it is looked at before it is kept
     ANY = "any"  # either: an address that nobody has looked at yet
 
 
@@ -107,6 +110,55 @@ class Parser(Protocol):
 
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
         """The parser's JSON object. Raises what the parser raises (a StageError), or Permanent at a limit."""
+        ...
+
+
+class Scanner(Protocol):
+    """Looks for what may harm whoever opens a file."""
+
+    async def scan(self, path: Path) -> None:
+        """Returns for a file that is clean, and for no other.
+
+        Raises Rejected where something was found or the scanner would not look, Transient where it gave no
+        verdict.
+        """
+        ...
+
+
+class Store(Protocol):
+    """Where original bytes are kept, by key. Usable from any event loop; raises Transient when it is away."""
+
+    async def put(self, key: str, path: Path) -> None: ...
+
+    async def get(self, key: str, path: Path) -> None:
+        """Write the bytes to the file ``path``. Raises Permanent where there are none."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Also where there is nothing to delete."""
+        ...
+
+    def written(self) -> AsyncIterator[tuple[str, datetime]]:
+        """Every key, and when it was written."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A file that was handed in, or fetched from ``url``."""
+
+    path: Path
+    name: str
+    media_type: str
+    charset: str | None = None
+    url: str | None = None
+
+
+class Converter(Protocol):
+    """Turns a file into blocks. Usable from any event loop."""
+
+    async def convert(self, original: Original) -> Extracted:
+        """Raises Permanent, with the reason, for what cannot be read; Transient where to try again helps."""
         ...
 
 

@@ -18,6 +18,7 @@ from models.differences import ChangeKind, differences
 from models.session import Database
 from models.states import DocumentState, Verdict
 from models.tables import (
+    Artifact,
     Chunk,
     CrawlDelay,
     Document,
@@ -47,8 +48,9 @@ POLL = (
 DOCUMENT = (
     "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
     "author", "published_at", "discovered_at", "read_at", "failing_since", "content_hash", "version_id",
-    "duplicate_of", "interest",
+    "duplicate_of", "interest", "observed_at", "expires_at",
 )
+FILE = ("id", "name", "media_type", "size", "sha256", "state", "reason", "preserve", "converted_at")
 VERSION = (
     "id", "number", "title", "author", "language", "published_at", "modified_at", "site_name",
     "content_hash", "canonical_url", "final_url", "extractor", "read_at", "indexed_at", "superseded_at",
@@ -108,7 +110,8 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
     """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
 
     The version has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of
-    ANALYSIS or None. A removed document has no version.
+    ANALYSIS or None. A removed document has no version. ``file``, of a document that is one, has the fields of
+    FILE.
     """
     answers = DocumentVersion.id == Document.version_id
     said = (
@@ -119,13 +122,18 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
         .order_by(answers.desc().nulls_last(), DocumentVersion.number.desc())
         .limit(1)
     )
+    kept = select(*_columns(Artifact, FILE)).join(Document, Document.artifact_id == Artifact.id).where(
+        Document.id == document_id, Document.state != DocumentState.REMOVED,
+        Artifact.scopes.contained_by(list(scopes)))
     with db.begin() as session:
         found = _rows(session, _documents().where(
             Document.id == document_id, Document.scopes.contained_by(list(scopes))))
-        version = _rows(session, said) if found else []
+        if not found:
+            return None
+        version, file = _rows(session, said), _rows(session, kept)
         for each in version:
             each["analysis"] = next(iter(_rows(session, _analysis(each["id"]))), None)
-        return found[0] | {"version": version[0] if version else None} if found else None
+        return found[0] | {"version": version[0] if version else None, "file": file[0] if file else None}
 
 
 def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Json] | None:

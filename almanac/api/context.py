@@ -2,7 +2,7 @@
 
 import hmac
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
@@ -76,14 +76,19 @@ async def caller_of(
     """Who the token belongs to."""
     if credentials is None:
         raise unauthenticated("Send a token in the header Authorization: Bearer …")
-    if hmac.compare_digest(credentials.credentials.encode(), context.token.encode()):
+    if (caller := await bearer_of(context, credentials.credentials)) is None:
+        raise unauthenticated("This token is unknown or revoked: `almanac token add` makes a new one.")
+    return caller
+
+
+async def bearer_of(context: Context, token: str) -> Caller | None:
+    """Who a token belongs to; none for an unknown or a revoked one."""
+    if hmac.compare_digest(token.encode(), context.token.encode()):
         if context.owner_seen.is_old():
             await run_in_threadpool(curate.owner_of, context.library.db, context.token)  # which notes the use
         return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
-    owner = await run_in_threadpool(curate.owner_of, context.library.db, credentials.credentials)
-    if owner is None:
-        raise unauthenticated("This token is unknown or revoked: `almanac token add` makes a new one.")
-    return Caller(owner.name, owner.scopes, is_owner=False)
+    owner = await run_in_threadpool(curate.owner_of, context.library.db, token)
+    return Caller(owner.name, owner.scopes, is_owner=False) if owner else None
 
 
 async def librarian(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
@@ -98,6 +103,22 @@ async def owner_only(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     if not caller.is_owner:
         raise Problem(403, "Only the owner's token, the one in the data folder, may do this.", "owner_only")
     return caller
+
+
+def scopes_to_write(caller: Caller, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The scopes of what a caller hands in: those named, else the library's, else the caller's only one.
+
+    Raises Problem for one that the caller does not hold, whether it exists or not.
+    """
+    chosen = sorted(set(wanted))
+    if not chosen:
+        chosen = [LIBRARY_SCOPE] if LIBRARY_SCOPE in caller.scopes else caller.scopes
+        if len(chosen) > 1:
+            raise Problem(422, "Name the scopes of those who may read it: this token holds several.")
+    if lacking := set(chosen) - set(caller.scopes):
+        raise Problem(403, f"This token may not write into {', '.join(f'“{it}”' for it in sorted(lacking))}.",
+                      "scope_missing")
+    return tuple(chosen)
 
 
 def unauthenticated(detail: str) -> Problem:

@@ -60,7 +60,13 @@ async def read(wanted: PageWanted, by: ByLibrarian, context: InContext) -> dict[
 
 async def reading(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     """The document, and the run that has been started to read it."""
-    run = await start_if_possible(context.runs, "read", {"document_ids": [str(document_id)]})
+    return await started("read", {"document_ids": [str(document_id)]}, document_id, by, context)
+
+
+async def started(
+    flow: str, parameters: dict[str, Any], document_id: UUID, by: Caller, context: Context
+) -> dict[str, Any]:
+    run = await start_if_possible(context.runs, flow, parameters)
     document = await run_in_threadpool(found, document_id, by, context)
     return document | {"flow_run_id": run}
 
@@ -117,6 +123,9 @@ async def retry(document_id: UUID, by: By, context: InContext, analyse: bool = F
     db = context.library.db
     if not await run_in_threadpool(curate.retry_document, db, document_id, by.scopes, datetime.now(UTC)):
         raise await run_in_threadpool(missing, document_id, by, context)
+    document = await run_in_threadpool(found, document_id, by, context)
+    if document["due_at"] is None:  # it was handed in
+        return await started("keep" if document["file"] else "index", {}, document_id, by, context)
     return await reading(document_id, by, context)
 
 

@@ -1,6 +1,6 @@
 """What every request passes before anything looks at it: the Host it names and the size of its body."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,40 +14,51 @@ LARGEST_BODY = 1_000_000
 class Gate:
     """Refuses a Host that is not ours (421: a rebound DNS name reaches nothing) and a large body (413)."""
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], largest_body: int = LARGEST_BODY) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], largest_body: int = LARGEST_BODY,
+        larger: Mapping[str, int] | None = None,
+    ) -> None:
+        """``larger`` are the bodies of some routes, by the beginning of their path."""
         self.app = app
         self.hosts = {host.lower() for host in hosts}
         self.largest_body = largest_body
-        self.too_large = f"The body may hold {largest_body:,} bytes at most."
+        self.larger = larger or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        largest = next((size for path, size in self.larger.items() if scope["path"].startswith(path)),
+                       self.largest_body)
         if without_port(headers.get("host", "")) not in self.hosts:
             refusal = problem_response(421, "The Host header names none of this Almanac's hosts: use one of "
                                        "ALMANAC_HOSTS, or add this one there.", "misdirected")
             await refusal(scope, receive, send)
-        elif declared_length(headers) > self.largest_body:
-            refusal = problem_response(413, self.too_large, "too_large")
+        elif declared_length(headers) > largest:
+            refusal = problem_response(413, too_large(largest), "too_large")
             await refusal(scope, receive, send)
         else:
-            await self.app(scope, self.counted(receive), guarded(send))
+            await self.app(scope, counted(receive, largest), guarded(send))
 
-    def counted(self, receive: Receive) -> Receive:
-        """``receive`` that stops a body which grows too large without having said so."""
-        received = 0
 
-        async def receive_some() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self.largest_body:
-                raise Problem(413, self.too_large)
-            return message
+def counted(receive: Receive, largest: int) -> Receive:
+    """``receive`` that stops a body which grows too large without having said so."""
+    received = 0
 
-        return receive_some
+    async def receive_some() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > largest:
+            raise Problem(413, too_large(largest))
+        return message
+
+    return receive_some
+
+
+def too_large(largest: int) -> str:
+    return f"The body may hold {largest:,} bytes at most."
 
 
 def guarded(send: Send) -> Send:

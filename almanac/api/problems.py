@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from tasks.errors import NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
+from tasks.errors import Away, NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ LONGEST_ECHO = 100  # characters
 STAND_IN = "\N{REPLACEMENT CHARACTER}"
 OF_STAGES: dict[type[StageError], tuple[int, str]] = {  # the site's fault is a 502, the owner's policy a 403
     Unsafe: (403, "address_refused"),
+    Away: (503, "service_away"),
     Transient: (502, "site_unavailable"),
     NeedsCredential: (502, "site_needs_credential"),
     Permanent: (502, "site_refused"),

@@ -5,7 +5,20 @@ from typing import Annotated, Any
 import typer
 
 from almanac import __version__
-from almanac.cli import ask, configuration, document, index, interest, quality, search, source, stack, token
+from almanac.cli import (
+    ask,
+    configuration,
+    document,
+    index,
+    interest,
+    keep,
+    mcp,
+    quality,
+    search,
+    source,
+    stack,
+    token,
+)
 from almanac.cli.doctor import doctor
 from almanac.cli.screen import screen
 
@@ -34,6 +47,7 @@ for run_stack in (stack.up, stack.down, stack.status, doctor):
 app.command(hidden=True)(stack.welcome)
 app.add_typer(source.app, name="source")
 app.command()(document.read)
+app.command()(keep.keep)
 app.command()(search.search)
 app.command()(ask.ask)
 app.add_typer(interest.app, name="interest")
@@ -41,6 +55,7 @@ app.add_typer(document.app, name="document")
 app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
+app.command()(mcp.mcp)
 app.command("settings")(configuration.show_settings)
 
 

@@ -32,14 +32,19 @@ def read(
     finish(client, document, wait)
 
 
-def finish(client: Client, document: Json, wait: bool) -> None:
-    """Show what became of a document; Failed, with its reason, when it cannot answer."""
+def finish(client: Client, document: Json, wait: bool, outcome: Json | None = None) -> None:
+    """Show what became of a document; Failed, with its reason, when it cannot answer.
+
+    ``outcome`` is what handing it in came to.
+    """
     if wait:
         identity, title = document["id"], f"reading {document['url']}"
         document = until_settled(client, lambda: client.document(identity), of_document, title)
         if document["state"] not in ENDED_WELL:
             raise Failed(f"{document['state'].replace('_', ' ')}: {document['reason']}", document)
-    screen.show(document, facts([*standing(document), ("title", document["title"]), ("id", document["id"])]))
+    came_to = [("kept", outcome["outcome"])] if outcome else []
+    told = [*came_to, *standing(document), ("title", document["title"]), ("id", document["id"])]
+    screen.show(document | (outcome or {}), facts(told))
 
 
 def standing(document: Json) -> list[tuple[str, object]]:

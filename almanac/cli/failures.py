@@ -7,7 +7,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from typer import Abort, TyperException
+from typer import Abort
+from typer._click.exceptions import ClickException
 
 from almanac.cli.screen import one_line, screen
 from almanac.client import ApiProblem, NotRunning
@@ -50,7 +51,7 @@ def verdict(error: Exception) -> tuple[int, str, str]:
     match error:
         case WrongUsage():
             return WRONG_USAGE, "wrong_usage", str(error)
-        case TyperException():
+        case ClickException():
             return error.exit_code, "wrong_usage", usage_sentence(error)
         case Abort():  # Ctrl-C or the end of the input, at a question
             return FAILED, "broken_off", "broken off at the question: nothing was done"
@@ -71,7 +72,7 @@ def verdict(error: Exception) -> tuple[int, str, str]:
             return FAILED, "internal", surprise(error)
 
 
-def usage_sentence(error: TyperException) -> str:
+def usage_sentence(error: ClickException) -> str:
     """What the parser says, and where the help is."""
     message = one_line(error.format_message()).replace("Value error, ", "").rstrip(".")
     context = getattr(error, "ctx", None)

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple, TypeVar
 from almanac.cli.failures import Failed
 from almanac.cli.screen import screen, shortened
 from almanac.client import Client, Json, NotRunning
-from models.states import DocumentState
+from models.states import ArtifactState, DocumentState
 
 SECONDS_BETWEEN_LOOKS = 0.5
 STALLED_SECONDS = 300.0  # nothing moved: something is wrong, or the site is very slow
 LIMIT_LOOK_SECONDS = 10.0  # nothing moved: perhaps the hour's articles are used up
 ENDED = {"completed", "failed", "crashed", "cancelled"}
+
+BEING_CONVERTED = {ArtifactState.PENDING, ArtifactState.QUEUED, ArtifactState.PROCESSING}
 
 Advance = Callable[[int, int], None]
 Found = TypeVar("Found")
@@ -69,11 +71,16 @@ def of_source(source: Json) -> Progress:
 
 
 def of_document(document: Json) -> Progress:
-    """An attempt is under way or about to be; a retry at a later time is not waited for, nor the limits."""
+    """An attempt is under way or about to be; a retry at a later time is not waited for, nor the limits.
+
+    Nor is a file whose conversion is tried again later.
+    """
+    file = document["file"]
+    converting = bool(file) and file["state"] in BEING_CONVERTED and file["reason"] is None
     read = document["state"] == DocumentState.READ and not document["held"]
     due_at = document["due_at"]
     due = due_at is not None and datetime.fromisoformat(due_at) <= datetime.now(UTC)
-    return Progress(read or due, read, 1)
+    return Progress(read or due or converting, read, 1)
 
 
 def until_read(client: Client, source_id: str, title: str) -> Json:

@@ -235,8 +235,13 @@ def _live_rows() -> Select[Any]:
         .join(Source, Source.id == Document.source_id)
         .outerjoin(VersionAnalysis, VersionAnalysis.version_id == found.version_id)
         .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
-               readable(Document.scopes, Source.scopes), _passing())
+               unexpired(), readable(Document.scopes, Source.scopes), _passing())
     )
+
+
+def unexpired() -> ColumnElement[bool]:
+    """What was handed in with a time until which it holds answers no longer than that; it is kept."""
+    return or_(Document.expires_at.is_(None), Document.expires_at > func.now())
 
 
 LIVE_ROWS = _live_rows()

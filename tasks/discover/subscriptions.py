@@ -23,7 +23,7 @@ from tasks.errors import Permanent, Rejected
 from tasks.ports import Parser
 
 PACE = timedelta(seconds=2)  # between the first polls of two that came together
-NOT_OURS = (SourceKind.URL, SourceKind.DOCUMENTATION)  # of Almanac itself
+NOT_OURS = (SourceKind.URL, SourceKind.DOCUMENTATION, SourceKind.KEPT)  # of Almanac itself
 
 
 def read_map(written: str) -> dict[str, str]:

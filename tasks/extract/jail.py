@@ -63,6 +63,10 @@ class Jail:
         for child in started:
             self._pool.give_back(child.result())
 
+    def rest(self) -> None:
+        """End the children that have nothing to do; they start again when needed."""
+        self._pool.clear()
+
     def close(self) -> None:
         """End every child; documents still in hand fail as Transient."""
         self._pool.kill()
@@ -112,5 +116,8 @@ class Jail:
                 return Permanent(self._overruns["wall"])
             case signal.SIGKILL | signal.SIGTERM:
                 return Transient("the parser was killed from outside, perhaps for want of memory")
+            case signal.SIGABRT:
+                return Permanent(
+                    f"the {parser} could not be parsed: the parser gave up, as it does for want of memory")
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         return Permanent(f"the {parser} could not be parsed: the parser crashed ({how})")

@@ -57,6 +57,13 @@ class Pool:
                 return
         self._discard(child)
 
+    def clear(self) -> None:
+        """End the idle."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for child in idle:
+            self._discard(child)
+
     def kill(self) -> None:
         """End all work at once, and start none."""
         with self._lock:

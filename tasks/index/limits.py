@@ -15,8 +15,9 @@ from models.session import Database
 from models.states import DocumentState, SourceKind
 from models.tables import Document, DocumentVersion, Source, VersionAnalysis
 
-FREE = Source.kind == SourceKind.DOCUMENTATION.value  # our own pages are not the articles that limits are for
-METERED = Source.kind != SourceKind.DOCUMENTATION.value
+NO_ARTICLES = (SourceKind.DOCUMENTATION, SourceKind.KEPT)  # what limits are not for: ours, and handed in
+FREE = Source.kind.in_(NO_ARTICLES)
+METERED = Source.kind.not_in(NO_ARTICLES)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from models.headers import headers_for
 from models.lease import NOW, free, new_holder, return_from, return_of, taken
 from models.session import Database
-from models.states import DocumentState
+from models.states import DocumentState, SourceKind
 from models.tables import Document, Source
 from tasks.ports import TRUSTED, Validators
 
@@ -76,8 +76,9 @@ def spread(now: datetime, served: Collection[str]) -> ColumnElement[bool]:
 
 
 def named(ids: Sequence[UUID]) -> ColumnElement[bool]:
-    """The documents asked for by id, due or not."""
-    return Document.id.in_(ids) & (Document.state != DocumentState.REMOVED)
+    """The documents asked for by id, due or not; what was handed in is never fetched again."""
+    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
+    return and_(Document.id.in_(ids), Document.state != DocumentState.REMOVED, ~handed_in)
 
 
 def claim(

@@ -9,6 +9,7 @@ from models.states import ChunkState
 from models.tables import Chunk
 from tasks import read
 from tasks.index import follow
+from tasks.keep import convert
 from tasks.steps.running import now
 
 DEPLOYMENT = "library"  # in prefect.yaml: of what is due
@@ -16,11 +17,13 @@ WAITS_TO_START = {"type": {"any_": ["SCHEDULED", "PENDING"]}}
 
 
 async def hand_over() -> None:
-    """Start reading when documents are due, and indexing when there is work for it."""
+    """Start reading when documents are due, converting when files wait, indexing when there is work for it."""
     if wiring.library().renderer:
         read.wake(wiring.library().db, now())
     if read.due(wiring.library().db, now()):
         await start("read")
+    if convert.waiting(wiring.library().db, now()):
+        await start("keep")
     await hand_to_index()
 
 

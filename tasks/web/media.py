@@ -20,6 +20,7 @@ ACCEPT: Mapping[Wanted, str] = {
                  "application/xml;q=0.9,text/xml;q=0.9,*/*;q=0.5",
     Wanted.JSON: "application/json,*/*;q=0.5",
     Wanted.SITEMAP: "application/xml,text/xml;q=0.9,text/plain;q=0.8,*/*;q=0.5",
+    Wanted.FILE: "*/*",
     Wanted.ANY: "application/atom+xml,application/rss+xml,application/feed+json,text/html,"
                 "application/xhtml+xml,*/*;q=0.5",
 }
@@ -76,6 +77,8 @@ def check_declared(wanted: Wanted, content_type: str) -> None:
 
 def check_bytes(wanted: Wanted, content_type: str, head: bytes) -> None:
     """Refuse by the first bytes of the body, whatever was declared. Raises Permanent."""
+    if wanted is Wanted.FILE:
+        return
     declared = media_type(content_type)
     kind = _binary_kind(head, charset(content_type) or "")
     if kind is None and wanted is Wanted.PAGE and head.startswith(GZIP):

@@ -25,6 +25,7 @@ from tasks.chunk import cut
 from tasks.discover import poll
 from tasks.errors import Transient
 from tasks.index import follow
+from tasks.keep import convert
 from tasks.read import read_document, read_documents
 
 TOKEN = "the-owners-token"
@@ -74,6 +75,9 @@ class Threads:
         if flow == "rebuild":
             follow.fill(it.db, it.embedder, it.index)
             return
+        if flow == "keep":
+            asyncio.run(convert.convert_files(
+                it.db, it.doors.store, it.converter, it.doors.folder, it.worker, 100, now))
         if flow == "poll":
             reader = partial(read_document, it.db, it.fetcher, it.parser, it.worker)
             for source in parameters.get("source_ids") or poll.due_sources(it.db, now):

@@ -19,8 +19,23 @@ from models.tables import Source
 from tasks.analyse.built_in import BuiltIn
 from tasks.discover import feed, json_rows, opml, sitemap
 from tasks.errors import Permanent
-from tasks.extract import head
-from tasks.ports import Analyser, Entry, Fetched, Filter, Gate, Hit, Payload, Validators, Vectors, Wanted
+from tasks.extract import files, head, note
+from tasks.keep.files import Doors
+from tasks.keep.given import Limits
+from tasks.keep.store import ObjectStore
+from tasks.ports import (
+    Analyser,
+    Entry,
+    Fetched,
+    Filter,
+    Gate,
+    Hit,
+    Original,
+    Payload,
+    Validators,
+    Vectors,
+    Wanted,
+)
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -53,7 +68,7 @@ class Site:
 
 OFFERING: Mapping[str, Callable[..., dict[str, Any]]] = {
     "feed": feed.parse, "json": json_rows.parse, "sitemap": sitemap.parse, "opml": opml.parse,
-    "head": head.parse,
+    "head": head.parse, "note": note.parse, "file": files.parse,
 }
 
 
@@ -141,6 +156,13 @@ class Successor(NamedTuple):
     index: Vault
 
 
+class Lines:
+    """A converter for which each line is a paragraph."""
+
+    async def convert(self, original: Original) -> Extracted:
+        return Extracted.from_json(await Parsers().parse("page", original.path.read_bytes(), {}))
+
+
 class SmallLibrary:
     """What ``almanac.wiring.Library`` gives, over ``articles`` that a source offers."""
 
@@ -156,6 +178,11 @@ class SmallLibrary:
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
         self.next = Vault()  # what a rebuild fills
         self.analyser: Analyser = BuiltIn(self.embedder)
+        self.converter = Lines()
+        incoming = home / "incoming"
+        incoming.mkdir(parents=True, exist_ok=True)
+        self.doors = Doors(
+            db, self.parser, ObjectStore(self.settings.originals_url), None, incoming, Limits())
 
     @contextmanager
     def successor(self) -> Iterator["Successor"]:

@@ -12,5 +12,6 @@ KINDS: Mapping[SourceKind, Discover] = {
     SourceKind.SITEMAP: sitemap.discover,
     SourceKind.JSON: json_api.discover,
     SourceKind.URL: single.discover,
+    SourceKind.KEPT: single.discover,
     SourceKind.DOCUMENTATION: documentation.discover,
 }

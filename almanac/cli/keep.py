@@ -1,0 +1,67 @@
+"""``almanac keep``: hand in a text, an address or a file."""
+
+import mimetypes
+import sys
+from datetime import UTC, datetime
+from hashlib import file_digest
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from almanac.cli.document import finish
+from almanac.cli.failures import WrongUsage
+from almanac.client import connect
+
+mimetypes.add_type("text/markdown", ".md")
+mimetypes.add_type("application/epub+zip", ".epub")
+UNKNOWN = "application/octet-stream"
+
+
+def keep(
+    text: Annotated[str | None, typer.Option(metavar="TEXT", help="a text; - reads it from stdin")] = None,
+    uri: Annotated[str | None, typer.Option(
+        metavar="URL", help="where the text is from; without a text, what is there is kept")] = None,
+    file: Annotated[Path | None, typer.Option(metavar="PATH", help="a file of this machine")] = None,
+    title: Annotated[str | None, typer.Option(metavar="T")] = None,
+    about: Annotated[str | None, typer.Option(metavar="WORDS", help="the file in your own words")] = None,
+    scope: Annotated[list[str] | None, typer.Option(metavar="NAME", help="who may read it")] = None,
+    observed_at: Annotated[str | None, typer.Option(metavar="T", help="when it was seen to be so")] = None,
+    expires_at: Annotated[str | None, typer.Option(metavar="T", help="until when it answers")] = None,
+    preserve_source: Annotated[bool, typer.Option(
+        "--preserve-source", help="keep the original of the URL too")] = False,
+    wait: Annotated[bool, typer.Option(help="wait until it is read and indexed")] = True,
+) -> None:
+    """Hand in a text, an address or a file; what is known already is kept once."""
+    given = {
+        "text": sys.stdin.read() if text == "-" else text, "uri": uri, "title": title, "about": about,
+        "scopes": scope or None, "observed_at": moment(observed_at), "expires_at": moment(expires_at),
+        "preserve_source": preserve_source or None, "upload": declared(file) if file else None,
+    }
+    if not any(given[name] for name in ("text", "uri", "upload")):
+        raise WrongUsage("there is nothing to keep: give --text, --uri or --file")
+    client = connect()
+    done = client.keep(**given)
+    if file and "upload" in done:
+        done = client.upload(done["upload"]["url"], file)
+    finish(client, client.document(done["document_id"]), wait, done)
+
+
+def moment(typed: str | None) -> str | None:
+    """A time as the API takes it; without a zone it is UTC. Raises WrongUsage."""
+    if typed is None:
+        return None
+    try:
+        when = datetime.fromisoformat(typed)
+    except ValueError as error:
+        raise WrongUsage(
+            f"“{typed}” is no time: write it like 2026-03-01 or 2026-03-01T12:00+01:00") from error
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).isoformat()
+
+
+def declared(file: Path) -> dict[str, Any]:
+    """What is said of a file before it is sent."""
+    with file.open("rb") as opened:
+        summed = file_digest(opened, "sha256").hexdigest()
+    return {"name": file.name, "media_type": mimetypes.guess_type(file.name)[0] or UNKNOWN,
+            "size": file.stat().st_size, "sha256": summed}

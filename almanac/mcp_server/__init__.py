@@ -1,0 +1,1 @@
+"""The MCP server: what an assistant may ask of the library, and hand in."""
