@@ -20,6 +20,7 @@ from tasks.extract.jail import Jail
 from tasks.gates.examiner import Examiner
 from tasks.gates.gate import Gates
 from tasks.index import collections
+from tasks.index.collections import Model as EmbeddingModel
 from tasks.keep.clamd import Clamd
 from tasks.keep.converter import Either, Jailed
 from tasks.keep.files import Doors
@@ -229,13 +230,13 @@ class Library:
         return self.searched.index
 
     @property
-    def wanted(self) -> collections.Model:
+    def wanted(self) -> EmbeddingModel:
         """The model that the settings name, which may not be the one that answers yet."""
         chosen = self.settings
         if chosen.embeddings_url is None or chosen.embeddings_model is None:
-            return collections.Model(self.bundled.name, self.bundled.dimensions)
+            return EmbeddingModel(self.bundled.name, self.bundled.dimensions)
         served = self.served(chosen.embeddings_url, chosen.embeddings_model)
-        return collections.Model(served.name, served.dimensions, chosen.embeddings_url)
+        return EmbeddingModel(served.name, served.dimensions, chosen.embeddings_url)
 
     def served(self, address: str, name: str, dimensions: int | None = None) -> Embedder:
         from tasks.embed.server import ServedModel
