@@ -38,8 +38,9 @@ DOCUMENT = (
     "duplicate_of", "interest",
 )
 VERSION = (
-    "id", "number", "title", "author", "language", "published_at", "modified_at", "site_name", "content_hash", "canonical_url",
-    "final_url", "extractor", "read_at", "indexed_at", "superseded_at", "failure",
+    "id", "number", "title", "author", "language", "published_at", "modified_at", "site_name",
+    "content_hash", "canonical_url", "final_url", "extractor", "read_at",
+    "indexed_at", "superseded_at", "failure",
 )
 
 
@@ -123,7 +124,7 @@ def slow_hosts(db: Database) -> list[Json]:
     """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
     lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
     with db.begin() as session:
-        return _rows(session, select(CrawlDelay.host, CrawlDelay.asked, CrawlDelay.kept)
+        return _rows(session, select(*_columns(CrawlDelay, ("host", "asked", "kept")))
                      .where(lately).order_by(CrawlDelay.host))
 
 

@@ -96,7 +96,8 @@ def _record() -> Select[Any]:
     return (
         select(
             UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id, UsageEvent.chunk_id,
-            DocumentVersion.number, DocumentVersion.site_name, DocumentVersion.modified_at, Chunk.headings, *columns(survivor), around_start.label("around_start"),
+            DocumentVersion.number, DocumentVersion.site_name, DocumentVersion.modified_at,
+            Chunk.headings, *columns(survivor), around_start.label("around_start"),
             func.substr(version_text, Chunk.start + 1, Chunk.end - Chunk.start).label("excerpt"),
             func.substr(version_text, around_start + 1, Chunk.end + AROUND - around_start).label("around"),
             answering.content_hash.label("answering_hash"),

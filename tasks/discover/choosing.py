@@ -1,12 +1,12 @@
 """The reading mode "interesting": what a source found is judged by its title and summary before it is read.
 
-What is passed over stays, as ``skipped`` with its score and its reason, and is read when its owner asks. What a
-crash left unjudged is judged after the source's next poll.
+What is passed over stays, as ``skipped`` with its score and its reason, and is read when its owner asks. What
+a crash left unjudged is judged after the source's next poll.
 """
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -23,7 +23,8 @@ from tasks.ports import Embedder
 log = logging.getLogger(__name__)
 
 AT_ONCE = 1000  # items, as many as one poll takes in
-PROFILE = text("SELECT topic, weight, kind FROM interest WHERE weight > 0 ORDER BY weight DESC, topic LIMIT 100")
+PROFILE = text(
+    "SELECT topic, weight, kind FROM interest WHERE weight > 0 ORDER BY weight DESC, topic LIMIT 100")
 ANY_PROFILE = text("SELECT to_regclass('interest') IS NOT NULL AS there")
 UNKNOWN = "to be read: nothing is known yet of what interests its owner"
 NOT_A_WORD = re.compile(r"[\W_]+")
@@ -67,11 +68,11 @@ def interests(db: Database) -> list[Interest]:
     """The owner's profile, the strongest first; empty where there is none."""
     if not db.execute(ANY_PROFILE)[0].there:
         return []
-    return [Interest(*row) for row in db.execute(PROFILE)]
+    return [Interest(row.topic, row.weight, row.kind) for row in db.execute(PROFILE)]
 
 
 def judged(
-    found: list[Row[Any]], profile: list[Interest], embedder: Callable[[], Embedder] | None, now: datetime
+    found: Sequence[Row[Any]], profile: list[Interest], embedder: Callable[[], Embedder] | None, now: datetime
 ) -> list[Verdict]:
     if not profile or embedder is None:
         return [Verdict(DocumentState.DISCOVERED, now, None, UNKNOWN)] * len(found)

@@ -1,4 +1,4 @@
-"""The reading mode "interesting": what is near to its owner's interests is read, the rest is kept with its score."""
+"""The reading mode "interesting": what is near to its owner's interests is read, the rest kept."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
