@@ -26,7 +26,7 @@ def main() -> None:
     model, texts = MiniLM(), [f"{title}. {summary}" for _, title, summary in SET["items"]]
     scores, wanted, orders, by_words = [], [], [], []
     for profile in SET["profiles"]:
-        interests = [Interest(topic, weight, "topic") for topic, weight in profile["interests"]]
+        interests = [Interest(topic, weight) for topic, weight in profile["interests"]]
         own = [judgement.score for judgement in judge(texts, interests, model)]
         mine = [label in profile["wants"] for label, _, _ in SET["items"]]
         alone = [max(share(words(it.topic), words(text)) for it in interests) for text in texts]

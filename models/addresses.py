@@ -127,17 +127,18 @@ def same_server(known: Address, other: Address) -> bool:
 
 
 def is_route(address: str) -> bool:
-    """Whether its fragment names a page of an application, as in ``#/a`` and ``#!/a``, and no place in one."""
+    """Whether its fragment names a page of an application, ``#/a`` or ``#!/a``, and no place in one."""
     return ROUTE.match(address.partition("#")[2]) is not None
 
 
 def identity_key(url: str, fragment_routes: bool = False) -> str:
     """The key that two spellings of one page share. Raises ValueError as ``check_address`` does.
 
-    Without fragment (but for one that ``is_route``, of a source with ``fragment_routes``), tracking parameters, session ids in the path, empty parameters and those said twice;
-    escapes of unreserved characters undone and others in upper case (RFC 3986 §6.2.2). Everything else
-    counts: http and https are two keys, since nothing promises that they serve the same page (a page that
-    redirects or names its canonical address is joined by that).
+    Without fragment (but for one that ``is_route``, where there are ``fragment_routes``), tracking
+    parameters, session ids in the path, empty parameters and those said twice; escapes of unreserved
+    characters undone and others in upper case (RFC 3986 §6.2.2). Everything else counts: http and https are
+    two keys, since nothing promises that they serve the same page (a page that redirects or names its
+    canonical address is joined by that).
     A key past 2,000 characters is the digest of itself at its origin.
     """
     address = Address.parse(url)
@@ -145,8 +146,9 @@ def identity_key(url: str, fragment_routes: bool = False) -> str:
     parts = _normal_escapes(address.query or "").split("&")
     told = (part for part in dict.fromkeys(parts) if part and not is_tracking(part.partition("=")[0]))
     query = "&".join(told)
-    route = f"#{_normal_escapes(address.fragment)}" if fragment_routes and ROUTE.match(address.fragment) else ""
-    key = address.origin + path + (f"?{query}" if query else "") + route
+    key = address.origin + path + (f"?{query}" if query else "")
+    if fragment_routes and ROUTE.match(address.fragment):
+        key += f"#{_normal_escapes(address.fragment)}"
     if len(key) > MAX_KEY_LENGTH:
         return f"{address.origin}/~{hashlib.sha256(key.encode()).hexdigest()}"
     return key

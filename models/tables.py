@@ -83,7 +83,7 @@ class Source(Table):
     limit_per_poll: Mapped[int] = mapped_column(default=100)
     map: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default="{}")  # of a JSON API
     mode: Mapped[str] = mapped_column(default=ReadingMode.EVERYTHING.value)
-    fragment_routes: Mapped[bool] = mapped_column(default=False, server_default="false")  # "#/a", "#/b": pages
+    fragment_routes: Mapped[bool] = mapped_column(default=False, server_default="false")  # “#/a”: pages
     paused: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
     removed_at: Mapped[datetime | None]

@@ -152,7 +152,7 @@ def slow_hosts(db: Database) -> list[Json]:
     """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
     lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
     with db.begin() as session:
-        return _rows(session, select(CrawlDelay.host, CrawlDelay.asked, CrawlDelay.kept)
+        return _rows(session, select(*_columns(CrawlDelay, ("host", "asked", "kept")))
                      .where(lately).order_by(CrawlDelay.host))
 
 

@@ -45,7 +45,7 @@ class Changes(Body):
 
 @router.patch("/{source_id}")
 def edit(source_id: UUID, changes: Changes, by: By, context: InContext) -> dict[str, Any]:
-    """Change it. With another map, other patterns or routes its next look is now, and reads all that it offers."""
+    """Change it. With another map, other patterns or routes it is looked at now, as if for the first time."""
     try:
         edited = edit_source(context.library.db, source_id, by.scopes, changes.wanted(), datetime.now(UTC))
     except ValueError as error:
@@ -61,7 +61,8 @@ async def preview(source_id: UUID, changes: Changes, by: By, context: InContext)
     library = context.library
     await run_in_threadpool(found, source_id, by.scopes, context)
     try:
-        told = await preview_edit(library.db, library.fetcher, library.parser, source_id, by.scopes, changes.wanted())
+        told = await preview_edit(
+            library.db, library.fetcher, library.parser, source_id, by.scopes, changes.wanted())
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     if told is None:

@@ -16,7 +16,7 @@ WAITS = {"needs_browser": "a browser", "waiting": "another try", "quarantined": 
 
 
 def doctor() -> None:
-    """Check what Almanac needs of this machine and how it fares; exit status 1 when something must be mended."""
+    """Check this machine, and how Almanac fares on it; exit status 1 when something must be mended."""
     chosen = settings()
     warn_of_unknown()
     findings = [*examine(chosen), *running()]
@@ -48,8 +48,8 @@ def parts(told: Json) -> Iterator[Finding]:
     if waits := [f"{documents[state]} for {what}" for state, what in WAITS.items() if documents.get(state)]:
         yield Finding("documents that wait", None, ", ".join(waits))
     for host in told["slow_hosts"]:
-        yield Finding("crawl delay", None, f"{host['host']} asks for {host['asked']:,.0f} seconds between two pages "
-                      f"and is given {host['kept']:,.0f}")
+        yield Finding("crawl delay", None, f"{host['host']} asks for {host['asked']:,.0f} seconds between "
+                      f"two pages and is given {host['kept']:,.0f}")
 
 
 def sources(client: Client) -> Iterator[Finding]:

@@ -29,15 +29,15 @@ def edit(
     fields: Annotated[Globs, Option("--map", metavar="FIELD=PATH", help="of a JSON API: the whole map anew; "
               "FIELD is " + ", ".join(FIELDS))] = None,
     tag: Annotated[Globs, Option(metavar="TAG", help='all its tags anew; "" for none')] = None,
-    fragment_routes: Annotated[bool | None, Option(help="whether “#/a” and “#/b” are pages of their own")] = None,
+    fragment_routes: Annotated[bool | None, Option(help="whether “#/a” and “#/b” are two pages")] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="ask nothing")] = False,
-    preview: Annotated[bool, Option("--preview", help="show what it would offer, and change nothing")] = False,
+    preview: Annotated[bool, Option("--preview", help="show what it would offer; change nothing")] = False,
 ) -> None:
     """Change a source; what is not named stays as it is."""
     changes: dict[str, Any] = {
         "name": name, "every": every, "cron": cron, "zone": zone, "priority": priority, "weight": weight,
-        "include": said(include), "exclude": said(exclude), "limit": limit, "mode": mode, "map": map_of(fields),
-        "tags": said(tag), "fragment_routes": fragment_routes,
+        "include": said(include), "exclude": said(exclude), "limit": limit, "mode": mode,
+        "map": map_of(fields), "tags": said(tag), "fragment_routes": fragment_routes,
     }
     changes = {what: to for what, to in changes.items() if to is not None}
     if not changes:
@@ -47,10 +47,10 @@ def edit(
         there = client.preview_source_edit(identity, **changes)
         screen.show(there, described(there))
         return
-    if "map" in changes and someone_asked() and not yes:
-        if not agreed_to(client.preview_source_edit(identity, **changes), "Change it?"):
-            screen.note("Nothing was changed")
-            return
+    asked = "map" in changes and someone_asked() and not yes
+    if asked and not agreed_to(client.preview_source_edit(identity, **changes), "Change it?"):
+        screen.note("Nothing was changed")
+        return
     source = client.edit_source(identity, **changes)
     screen.show(source, f"Changed {cut(source['name'], 80)}: {', '.join(changes)}")
 

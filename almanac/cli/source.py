@@ -166,7 +166,8 @@ def described(source: Json) -> str:
 def reads(source: Json) -> str:
     """Which items are read, and what judges them."""
     judged = {None: "", 0: ": nothing is known yet of what interests you, so everything"}
-    return source["mode"] + judged.get(source["interests"], f", by {source['interests']} interests")
+    mode: str = source["mode"]
+    return mode + judged.get(source["interests"], f", by {source['interests']} interests")
 
 
 def schedule(source: Json) -> str:

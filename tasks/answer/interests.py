@@ -4,20 +4,17 @@ A profile belongs to the readers of exactly one set of scopes.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     CTE,
-    ColumnElement,
     Double,
     ScalarSelect,
     Text,
     bindparam,
-    case,
     cast,
     delete,
-    extract,
     func,
     literal,
     or_,
@@ -25,32 +22,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
+from models.interests import NOTICED, NOW, OWN, faded, strongest
 from models.session import Database
 from models.tables import Interest
 from tasks.answer.about import normal
 
-HALF_LIFE = timedelta(days=30)
 LEARNED = 0.2  # of what is missing to full strength, that one question about a topic adds
-NOTICED = 0.02  # below which an interest has faded away
-MOST = 200  # interests that a question is ranked with, the strongest first
 LONGEST = 200  # characters of a topic
-OWN = bindparam("own_scopes", type_=ARRAY(Text))
-NOW = bindparam("now", type_=Interest.touched_at.type)
-
-
-def faded(now: ColumnElement[datetime] = NOW) -> ColumnElement[float]:
-    """An interest's strength now: halved every ``HALF_LIFE``, unless its owner keeps it."""
-    age = func.greatest(extract("epoch", now - Interest.touched_at), 0)
-    halved = Interest.strength * func.power(0.5, age / HALF_LIFE.total_seconds())
-    return case((Interest.kept, Interest.strength), else_=halved)
 
 
 def profile() -> ScalarSelect[Any]:
     """The strongest interests of the parameter ``own_scopes`` at ``now``, as JSON: topic to strength."""
-    strength = faded().label("strength")
-    strongest = (select(Interest.topic, strength).where(Interest.scopes == OWN, strength > NOTICED)
-                 .order_by(strength.desc(), Interest.topic).limit(MOST).subquery())
-    return select(func.jsonb_object_agg(strongest.c.topic, strongest.c.strength)).scalar_subquery()
+    found = strongest().subquery()
+    return select(func.jsonb_object_agg(found.c.topic, found.c.strength)).scalar_subquery()
 
 
 def learning() -> CTE:

@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
 from uuid import UUID
 
+from models.states import ContentType
 from models.tables import LIBRARY_SCOPE
-from tasks.answer.freshness import ContentType, asks_for_recent
+from tasks.answer.freshness import asks_for_recent
 from tasks.ports import Filter
 
 MAX_CHARACTERS = 10_000

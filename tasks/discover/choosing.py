@@ -1,21 +1,22 @@
 """The reading mode "interesting": what a source found is judged by its title and summary before it is read.
 
-What is passed over stays, as ``skipped`` with its score and its reason, and is read when its owner asks. What a
-crash left unjudged is judged after the source's next poll.
+What is passed over stays, as ``skipped`` with its score and its reason, and is read when its owner asks. What
+a crash left unjudged is judged after the source's next poll.
 """
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from sqlalchemy import Row, bindparam, select, text, update
+from sqlalchemy import Row, bindparam, select, update
 
+from models.interests import strongest
 from models.session import Database
 from models.states import DocumentState
-from models.tables import Document
+from models.tables import LIBRARY_SCOPE, Document
 from tasks.discover.interest import EXPLORED, NEAR, Interest, Judgement, is_explored, judge
 from tasks.errors import StageError
 from tasks.ports import Embedder
@@ -23,8 +24,8 @@ from tasks.ports import Embedder
 log = logging.getLogger(__name__)
 
 AT_ONCE = 1000  # items, as many as one poll takes in
-PROFILE = text("SELECT topic, weight, kind FROM interest WHERE weight > 0 ORDER BY weight DESC, topic LIMIT 100")
-ANY_PROFILE = text("SELECT to_regclass('interest') IS NOT NULL AS there")
+    "SELECT topic, weight, kind FROM interest WHERE weight > 0 ORDER BY weight DESC, topic LIMIT 100")
+PROFILE = strongest()
 UNKNOWN = "to be read: nothing is known yet of what interests its owner"
 NOT_A_WORD = re.compile(r"[\W_]+")
 
@@ -52,7 +53,7 @@ def choose(db: Database, source_id: Any, embedder: Callable[[], Embedder] | None
     if not found:
         return 0
     try:
-        verdicts = judged(found, interests(db), embedder, now)
+        verdicts = judged(found, interests(db, now), embedder, now)
     except StageError as error:  # the model is away: they wait for the next poll
         log.warning("What is new of source %s could not be judged: %s", source_id, error.reason)
         return 0
@@ -63,15 +64,13 @@ def choose(db: Database, source_id: Any, embedder: Callable[[], Embedder] | None
     return sum(verdict.state is DocumentState.SKIPPED for verdict in verdicts)
 
 
-def interests(db: Database) -> list[Interest]:
+def interests(db: Database, now: datetime) -> list[Interest]:
     """The owner's profile, the strongest first; empty where there is none."""
-    if not db.execute(ANY_PROFILE)[0].there:
-        return []
-    return [Interest(*row) for row in db.execute(PROFILE)]
+    return [Interest(*row) for row in db.execute(PROFILE, {"own_scopes": [LIBRARY_SCOPE], "now": now})]
 
 
 def judged(
-    found: list[Row[Any]], profile: list[Interest], embedder: Callable[[], Embedder] | None, now: datetime
+    found: Sequence[Row[Any]], profile: list[Interest], embedder: Callable[[], Embedder] | None, now: datetime
 ) -> list[Verdict]:
     if not profile or embedder is None:
         return [Verdict(DocumentState.DISCOVERED, now, None, UNKNOWN)] * len(found)

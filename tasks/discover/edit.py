@@ -19,8 +19,8 @@ from tasks.discover.wishes import NewSource
 from tasks.ports import Fetcher, Parser
 
 CHANGEABLE = (
-    "name", "every_seconds", "cron", "zone", "priority", "weight", "include", "exclude", "limit", "mode", "tags",
-    "map", "fragment_routes",
+    "name", "every_seconds", "cron", "zone", "priority", "weight", "include", "exclude", "limit", "mode",
+    "tags", "map", "fragment_routes",
 )
 COLUMN = {"limit": "limit_per_poll"}
 SCHEDULE = {"every_seconds", "cron", "zone"}
@@ -46,7 +46,7 @@ def edit_source(
             values |= {name: getattr(wish, name) for name in SCHEDULE}
             values["next_poll_at"] = next_poll(wish.every_seconds, wish.cron, now, wish.zone)
         if READ_ANEW & changes.keys():
-            values |= FORGOTTEN | {"next_poll_at": now}
+            values |= {**FORGOTTEN, "next_poll_at": now}
         session.execute(update(Source).where(Source.id == source_id).values(values))
         if wish.mode == ReadingMode.EVERYTHING:
             read_unjudged(session, source_id, now)

@@ -62,7 +62,7 @@ def take_in(session: Session, source: Source, items: Sequence[Item], now: dateti
     asked = [(item, document) for item, document in pairs if item.item_hash is None]
     own = [(i, d) for i, d in pairs if i.item_hash is not None and d["source_id"] == source.id]
     changed = [(i, d) for i, d in own if i.item_hash not in {"", d["item_hash"]}]
-    due = [document for _, document in [*asked, *changed]]
+    due: Sequence[RowMapping] = [document for _, document in [*asked, *changed]]
     if source.mode == ReadingMode.INTERESTING:
         due = judge_anew(session, due)
     make_due(session, due, now)
@@ -136,7 +136,7 @@ def make_due(session: Session, documents: Sequence[RowMapping], now: datetime) -
 
 
 def judge_anew(session: Session, documents: Sequence[RowMapping]) -> Sequence[RowMapping]:
-    """Let what was passed over be judged by what is said of it now; the documents whose turn is not theirs."""
+    """Let what was passed over be judged by what is said of it now; those that need no judgement."""
     ids = [document["id"] for document in documents if document["state"] == DocumentState.SKIPPED]
     if ids:
         session.execute(update(Document).where(Document.id.in_(ids)).values(UNJUDGED))

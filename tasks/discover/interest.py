@@ -15,7 +15,10 @@ FAINTEST = 0.75  # what the slightest of all interests counts, beside the strong
 EXPLORED = 0.10  # of what is far from all of them, read all the same: interests would only narrow else
 LONGEST = 600  # characters of an item that are judged
 WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
-EMPTY = frozenset(["and", "are", "for", "from", "has", "its", "not", "our", "that", "the", "their", "this", "was", "what", "when", "who", "why", "with", "you"])
+EMPTY = frozenset((
+    "and", "are", "for", "from", "has", "its", "not", "our", "that", "the", "their", "this", "was", "what",
+    "when", "who", "why", "with", "you",
+))
 
 
 class Interest(NamedTuple):
@@ -23,7 +26,6 @@ class Interest(NamedTuple):
 
     topic: str
     weight: float
-    kind: str
 
 
 class Judgement(NamedTuple):

@@ -86,9 +86,7 @@ async def look_at(
         if fetched.not_modified:
             return Look(fetched, None)
         try:
-            if route:
-                raise NeedsBrowser("what is after its “#” only a browser can look up")
-            return await extract(fetched, parser)
+            return await extract(fetched, parser, is_whole=not route)
         except NeedsBrowser:
             if renderer is None:
                 raise
@@ -101,7 +99,9 @@ async def look_at(
         return Transient(f"reading it failed inside Almanac ({type(error).__name__})")
 
 
-async def extract(fetched: Fetched, parser: Parser) -> Look:
+async def extract(fetched: Fetched, parser: Parser, is_whole: bool = True) -> Look:
+    if not is_whole:
+        raise NeedsBrowser("what is after its “#” only a browser can look up")
     context = {"url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset}
     parsed = await parser.parse(PARSERS.get(fetched.media_type, "page"), fetched.body, context)
     return Look(replace(fetched, body=b""), Extracted.from_json(parsed))

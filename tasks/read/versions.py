@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy import ARRAY, ColumnElement, Row, Text, any_, func, literal, or_, select, update
@@ -46,7 +45,7 @@ def find_twin(
     return (first.id, f"{first.url} says the same in another dress") if first else None
 
 
-def in_other_dress(session: Session, document: Claimed, body: str) -> list[Row[Any]]:
+def in_other_dress(session: Session, document: Claimed, body: str) -> list[Row[UUID, str, str, str]]:
     """The documents at addresses that may show the same for phones or to print, and do; the oldest first."""
     said = (
         select(Document.id, Document.key, Document.url, DocumentVersion.text)
@@ -94,9 +93,11 @@ def absorb(session: Session, document: Claimed, fetched: Fetched, body: str) -> 
             repeat(session, twin.id, document, canonical, fetched.fetched_at)
     dressed = [row.id for row in in_other_dress(session, document, body) if is_dressed(row.key)]
     free = select(Document.id).where(
-        Document.id.in_(dressed), Document.state.in_([DocumentState.READ, DocumentState.INDEXED]))
-    for identity in session.scalars(free.with_for_update(skip_locked=True, key_share=True)) if dressed else ():
-        repeat(session, identity, document, f"{document.url} says the same, which is read now", fetched.fetched_at)
+        Document.id.in_(dressed), Document.state.in_([DocumentState.READ, DocumentState.INDEXED])
+    ).with_for_update(skip_locked=True, key_share=True)
+    same = f"{document.url} says the same, which is read now"
+    for identity in session.scalars(free).all() if dressed else ():
+        repeat(session, identity, document, same, fetched.fetched_at)
 
 
 def repeat(session: Session, twin: UUID, document: Claimed, reason: str, now: datetime) -> None:

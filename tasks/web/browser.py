@@ -29,11 +29,11 @@ Admit = Callable[[str], Awaitable[None]]
 class Browser:
     """Implements ports.Renderer. ``where`` is the path of a Chromium, or ``ws://…`` of a Playwright server.
 
-    The page itself is asked for as the door would ask for it: ``admit`` (Door.admit) waits for its turn, and is
-    asked again about where its scripts lead, if that is elsewhere: robots.txt has a say in what is read. What a
-    page loads for itself (scripts, styles, data, frames) is loaded as a browser does, under the address policy
-    and the bounds of the guard proxy: none of it is read but through the page, and no crawler asked for it. One
-    page is rendered at a time. Usable from any thread and event loop.
+    The page itself is asked for as the door would ask for it: ``admit`` (Door.admit) waits for its turn, and
+    is asked again about where its scripts lead, if that is elsewhere: robots.txt has a say in what is read.
+    What a page loads for itself (scripts, styles, data, frames) is loaded as by any browser, under the
+    address policy and the bounds of the guard proxy: it is read through the page or not at all. One page is
+    rendered at a time. Usable from any thread and event loop.
     """
 
     def __init__(
@@ -109,8 +109,9 @@ class Browser:
         if self._admit and Address.parse(url).at("") != start.at(""):
             await self._admit(url)
         return Fetched(
-            url=str(start), final_url=url if is_route(url) else without_fragment(url), status=200, body=html.encode(errors="replace"),
-            media_type="text/html", charset="utf-8", validators=Validators(), fetched_at=datetime.now(UTC),
+            url=str(start), final_url=url if is_route(url) else without_fragment(url), status=200,
+            body=html.encode(errors="replace"), media_type="text/html", charset="utf-8",
+            validators=Validators(), fetched_at=datetime.now(UTC),
         )
 
     async def _sides(self) -> tuple[str, Sequence[str]]:

@@ -76,8 +76,8 @@ class Client:
             raise of_exception(error) from error
 
     async def _get(
-        self, pool: httpcore.AsyncConnectionPool, address: Address, headers: Mapping[str, str], max_bytes: int,
-        wanted: Wanted | None,
+        self, pool: httpcore.AsyncConnectionPool, address: Address, headers: Mapping[str, str],
+        max_bytes: int, wanted: Wanted | None,
     ) -> Answer:
         response = await self._open(pool, address, headers)
         try:

@@ -1,4 +1,4 @@
-"""Connections by server: each has a pool of its own, since a pool looks at all that it holds for each request."""
+"""Connections by server: each has a pool of its own, since a pool looks at all it holds for each request."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ class Shared:
 
 
 class Connections:
-    """The pools of all servers; those that were asked longest ago are closed first. Belongs to one event loop."""
+    """The pools of all servers; what was asked longest ago is closed first. Belongs to one event loop."""
 
     def __init__(self, make: Callable[[], httpcore.AsyncConnectionPool]) -> None:
         self._make = make

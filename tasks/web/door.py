@@ -64,7 +64,7 @@ class Door:
     async def admit(self, url: str) -> None:
         """Wait until a page at ``url`` may be asked for by another way, as the browser does it.
 
-        Raises Unsafe, Postponed (a pause, others in front), Transient, and Permanent where robots.txt refuses.
+        Raises Unsafe, Postponed (a pause, others in front), Transient; Permanent where robots.txt refuses.
         """
         if self._background.closed:
             raise of_content(Content.CLOSED)

@@ -32,7 +32,7 @@ class Pauses:
         self._recall_at = 0.0
 
     async def recall(self) -> None:
-        """Learn what was asked for before this process began, and of others since; at once where that failed."""
+        """Learn what was asked for before this process began, and of others since; at once if that failed."""
         if self._store is None or monotonic() < self._recall_at:
             return
         async with self._lock:

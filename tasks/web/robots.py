@@ -123,7 +123,7 @@ class Robots:
     """The rules of every site, an hour old at most. Belongs to one event loop.
 
     ``read`` fetches an address of robots.txt: its bytes (none where the site has no file or answers 4xx), or
-    Transient. ``slow`` is told each time that a host asks for more seconds than it is given: host, asked, kept.
+    Transient. ``slow`` is told when a host asks for more seconds than it is given: host, asked, kept.
     """
 
     def __init__(

@@ -146,10 +146,33 @@ def test_due_polls_need_not_be_waited_for(almanac: Any, household: Household) ->
     assert set(almanac.json("source", "poll", "--due", "--no-wait")) == {"flow_run_id"}
 
 
-def test_a_mode_that_does_nothing_yet_says_so(almanac: Any) -> None:
+def test_without_interests_the_mode_interesting_reads_everything_and_says_so(almanac: Any) -> None:
     said = almanac("source", "add", FEED, "--mode", "interesting")
-    assert (said.status, said.err.count("\n")) == (0, 1)
-    assert "everything is read for now" in said.err
+    assert said.status == 0
+    assert "nothing is known yet of what interests you: until then everything is read" in said.err
+    [source] = almanac.json("source", "list")["sources"]
+    assert "interesting: nothing is known yet" in almanac("source", "show", source["id"]).out
+    assert "skipped" not in source["documents"]
+
+
+def test_a_source_is_changed_and_what_is_not_named_stays(almanac: Any) -> None:
+    added = almanac.json("source", "add", FEED, "--name", "Site", "--no-wait")
+    said = almanac("source", "edit", added["id"], "--every", "2d", "--tag", "sea", "--priority", "90")
+    assert (said.status, said.out) == (0, "Changed Site: every, priority, tags\n")
+    shown = almanac.json("source", "show", added["id"])
+    assert (shown["every_seconds"], shown["priority"], shown["tags"], shown["name"], shown["weight"]) == (
+        172_800, 90, ["sea"], "Site", 0.5)
+    assert almanac.json("source", "edit", added["id"], "--tag", "")["tags"] == []
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    ([], "say what to change"), (["--cron", "x"], "is no cron line"), (["--map", "url=x"], "map is for"),
+])
+def test_a_change_that_cannot_be_is_one_line(almanac: Any, words: list[str], why: str) -> None:
+    added = almanac.json("source", "add", FEED, "--no-wait")
+    said = almanac("source", "edit", added["id"], *words)
+    assert (said.status, said.err.count("\n")) == (2, 1)
+    assert why in said.err
 
 
 def test_reading_again_what_was_read_just_now_says_how_it_stands(almanac: Any) -> None:

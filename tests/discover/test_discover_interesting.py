@@ -1,4 +1,4 @@
-"""The reading mode "interesting": what is near to its owner's interests is read, the rest is kept with its score."""
+"""The reading mode "interesting": what is near to its owner's interests is read, the rest kept."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,11 +7,11 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import text
 
 from models.session import Database
 from models.states import DocumentState
 from models.tables import LIBRARY_SCOPE, Document
+from models.tables import Interest as Row
 from tasks import curate
 from tasks.discover.choosing import choose
 from tasks.discover.interest import BY_WORDS, EXPLORED, NEAR, Interest, is_explored, judge
@@ -20,7 +20,7 @@ from tasks.ports import Vectors
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FEED = "https://tide.example/feed"
-TIDE, STAR = Interest("tides", 1.0, "topic"), Interest("stars", 1.0, "topic")
+TIDE, STAR = Interest("tides", 1.0), Interest("stars", 1.0)
 ADDRESSES = "<title>{}</title><link>https://tide.example/{}</link><guid>{}</guid>"
 FAR = "elephants"
 
@@ -48,8 +48,8 @@ def test_an_item_is_as_near_as_the_nearest_topic() -> None:
 
 
 def test_words_of_a_topic_add_to_its_meaning_and_the_strongest_interest_counts_most() -> None:
-    strong, faint = Interest("harbour ferry", 1.0, "topic"), Interest("harbour ferry", 0.01, "topic")
-    own = Interest("tides", 1.0, "topic")
+    strong, faint = Interest("harbour ferry", 1.0), Interest("harbour ferry", 0.01)
+    own = Interest("tides", 1.0)
     assert judge(["A ferry in the moon"], [strong], Directions())[0].score == pytest.approx(BY_WORDS / 2)
     [alone] = judge(["A ferry harbour"], [strong], Directions())
     [beside] = judge(["A ferry harbour"], [faint, own], Directions())
@@ -63,14 +63,11 @@ def test_the_share_that_is_explored_is_the_same_each_time_and_about_as_large_as_
 
 
 @pytest.fixture
-def profile(db: Database) -> Any:
-    """The owner's profile, as it is agreed on with those who make it: topic, weight, kind."""
+def profile(db: Database) -> None:
+    """The owner's profile: one interest, and one that has faded away."""
     with db.begin() as session:
-        session.execute(text("CREATE TABLE IF NOT EXISTS interest (topic text, weight real, kind text)"))
-        session.execute(text("INSERT INTO interest VALUES ('tides', 1, 'topic'), ('gone', 0, 'topic')"))
-    yield
-    with db.begin() as session:
-        session.execute(text("DROP TABLE interest"))
+        session.add_all(Row(topic=topic, strength=strength, touched_at=NOW)
+                        for topic, strength in (("tides", 1.0), ("gone", 0.01)))
 
 
 def named(explored: bool) -> str:

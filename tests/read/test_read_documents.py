@@ -59,7 +59,8 @@ class Lines:
         if not lines:
             raise NeedsBrowser("the page has no text")
         blocks = tuple(Block(BlockKind.PARAGRAPH, line) for line in lines if not line.startswith("canonical"))
-        return Extracted(blocks, title=lines[0], extractor="lines", canonical_url=canonical).to_json()
+        return Extracted(blocks, title=lines[0], extractor="lines", canonical_url=canonical,
+                         site_name="Harbour News", modified_at=NOW).to_json()
 
 
 def plant(db: Database, *urls: str, **values: Any) -> list[UUID]:
@@ -100,6 +101,7 @@ async def test_a_page_that_is_read_becomes_a_version_whose_text_and_hash_agree(d
     assert version.text == "Tide table\n\nHigh water at nine."
     assert version.content_hash == digest(version.text) == document(db, page).content_hash
     assert (version.number, version.indexed_at) == (1, None)
+    assert (version.site_name, version.modified_at) == ("Harbour News", NOW)
     assert document(db, page).state == DocumentState.READ
     assert document(db, page).due_at is None
 

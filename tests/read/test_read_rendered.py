@@ -74,8 +74,8 @@ def plant(db: Database, url: str = URL, **values: Any) -> UUID:
         session.add(source)
         session.flush()
         document = Document(
-            id=uuid4(), source_id=source.id, url=url, key=identity_key(url), discovered_at=NOW,
-            **{"due_at": NOW} | values)
+            id=uuid4(), source_id=source.id, url=url, discovered_at=NOW,
+            **{"due_at": NOW, "key": identity_key(url)} | values)
         session.add(document)
         return document.id
 
@@ -108,6 +108,29 @@ async def test_the_shell_s_validators_do_not_speak_for_what_was_rendered(db: Dat
     await read(db, Scripts("The tide is at four metres."), web, NOW + timedelta(hours=1))
     assert web.asked == [Validators(), Validators()]
     assert document(db, page).reason == "changed: version 2"
+
+
+class Landing(Shells):
+    """A fetcher for which every route of an application is its landing page, which has words of its own."""
+
+    async def fetch(self, url: str, wanted: Wanted, validators: Validators | None = None,
+                    headers: Mapping[str, str] | None = None) -> Fetched:
+        self.asked.append(validators)
+        return fetched("Welcome to the harbour.", url, validators=Validators(etag='"landing"'))
+
+
+async def test_a_route_in_a_fragment_is_what_a_browser_makes_of_it_never_the_page_that_is_sent(
+    db: Database
+) -> None:
+    route, web = f"{URL}#/post/2", Landing()
+    page = plant(db, url=route, key=identity_key(route, fragment_routes=True), etag='"landing"')
+    await read(db, None, web)
+    assert (document(db, page).state, document(db, page).reason) == (
+        DocumentState.NEEDS_BROWSER, "what is after its “#” only a browser can look up")
+    wake(db, NOW)
+    await read(db, Scripts("The second post."), web)
+    assert document(db, page).state == DocumentState.READ
+    assert web.asked == [Validators(), Validators()]
 
 
 @pytest.mark.parametrize(("made", "state", "reason"), [

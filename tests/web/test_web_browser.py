@@ -303,3 +303,29 @@ async def test_a_page_that_loads_without_end_is_ended(
 async def test_half_a_character_does_not_cost_the_page(site: Any, open_browser: OpenBrowser) -> None:
     site.routes["/"] = app(r"root.textContent = 'good \ud83d end'")
     assert b"good" in (await open_browser().render(site.url("/"))).body
+
+
+async def test_robots_txt_of_where_scripts_lead_has_a_say_in_what_is_read(
+    site: Any, open_door: Any
+) -> None:
+    site.routes = {
+        "/robots.txt": (200, b"User-agent: *\nDisallow: /private", {"connection": "close"}),
+        "/app": app("location = '/private/a'"), "/private/a": app("root.innerHTML = '<p>Text'"),
+        "/open": app("history.replaceState({}, '', '/open/b'); root.innerHTML = '<p>Text'"),
+    }
+    browser = Browser(Policy(site.pair), chromium.found() or "", admit=open_door(site.pair).admit)
+    try:
+        assert (await browser.render(site.url("/open"))).final_url == site.url("/open/b")
+        with pytest.raises(Permanent, match="refuses this address"):
+            await browser.render(site.url("/app"))
+    finally:
+        await asyncio.to_thread(browser.close)
+
+
+async def test_a_route_in_the_fragment_is_rendered_and_stays_in_the_address(
+    site: Any, open_browser: OpenBrowser
+) -> None:
+    site.routes = {"/": app("root.innerHTML = `<p>Page ${location.hash}`")}
+    page = await open_browser().render(site.url("/#/post/2"))
+    assert page.final_url == site.url("/#/post/2")
+    assert b"Page #/post/2" in page.body

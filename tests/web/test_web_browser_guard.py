@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
-from trespass import AROUND, DEPARTURES, FORBIDDEN, NOT_TAKEN, UNKNOWN_BARE, WAYS, Ground
+from playwright.async_api import async_playwright
+from trespass import AROUND, DEPARTURES, FORBIDDEN, HINTED, HINTS, UNKNOWN_BARE, WAYS, Ground
 
 from models.addresses import Address
 from tasks.errors import Unsafe
 from tasks.web import chromium
 from tasks.web.browser import Browser, network_for
 from tasks.web.chromium import SIDE_DOORS
+from tasks.web.dialling import GuardedBackend
+from tasks.web.guard_proxy import GuardProxy
 from tasks.web.policy import Policy
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -79,7 +83,7 @@ def test_a_hostile_page_reaches_no_forbidden_service(guarded: Ground) -> None:
     assert guarded.reached == set()
 
 
-@pytest.mark.parametrize("way", sorted(WAYS.keys() - NOT_TAKEN))
+@pytest.mark.parametrize("way", sorted(WAYS.keys() - HINTS))
 def test_each_way_would_have_reached_it(way: str, unguarded: Ground, bare: Ground) -> None:
     assert way in unguarded.reached | bare.reached
     assert way in bare.reached or way in UNKNOWN_BARE
@@ -96,6 +100,33 @@ def test_a_browser_that_knows_none_of_our_switches_has_no_side_doors_either() ->
         ground, _ = visited(["/page"], EVERYTHING)
     assert "fetch" in ground.reached
     assert not ground.reached & AROUND.keys()
+
+
+async def hinted(folder: Path, *, guarded: bool) -> tuple[set[str], bool]:
+    """Which hints a browser with a profile that lasts has followed, and whether it heard of the name.
+
+    Icons, preconnects, looked-up names and speculation are a profile's work, and visits of ours have none:
+    there is no control without one. A name that is looked up connects to nothing: the browser's own log of
+    its network, with every name that it resolves or asks a proxy for, is its proof.
+    """
+    log = folder / "network.json"
+    async with Ground().open() as ground, async_playwright() as playwright:
+        proxy = GuardProxy(GuardedBackend(Policy(ground.pair), resolver))
+        async with proxy.open() as way_out:
+            own = chromium.switches(way_out, "hinted") if guarded else ()
+            context = await playwright.chromium.launch_persistent_context(
+                folder / "profile", executable_path=chromium.found(), args=[*own, f"--log-net-log={log}"],
+                chromium_sandbox=chromium.may_be_sandboxed())
+            await (await context.new_page()).goto(ground.url("/hints"))
+            await asyncio.sleep(2)
+            await context.close()
+    return ground.reached, HINTED in log.read_text()
+
+
+async def test_a_page_reaches_nothing_by_hints_although_each_would_be_followed(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    assert await hinted(tmp_path / "open", guarded=False) == (HINTS - {"name prefetch"}, True)
+    assert await hinted(tmp_path, guarded=True) == (set(), False)
 
 
 DEPART = [f"/depart/{number}" for number in range(len(DEPARTURES))]

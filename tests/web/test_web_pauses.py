@@ -1,6 +1,7 @@
 """Pauses: a host that asks to be left alone is, also after a restart."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from models.session import Database
 from tasks.errors import Postponed, Transient
 from tasks.ports import Wanted
 from tasks.web.kept_pauses import KeptPauses
-from tasks.web.pauses import Pauses
+from tasks.web.pauses import KNOWN, Pauses
 
 HTML = b"<p>hello"
 BUSY = (503, b"", {"retry-after": "120"})
@@ -141,6 +142,29 @@ def test_kept_pauses_grow_and_are_forgotten_when_they_have_ended(db: Database) -
         assert session.connection().exec_driver_sql("SELECT count(*) FROM host_pause").scalar() == 1
 
 
+async def test_a_pause_that_another_process_was_asked_for_is_known_in_time(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, datetime] = {}
+
+    class Store:
+        asked = 0
+
+        def load(self) -> Mapping[str, datetime]:
+            self.asked += 1
+            return kept
+
+    store = Store()
+    pauses = Pauses(store)  # type: ignore[arg-type]  # nothing is saved here
+    await pauses.recall()
+    kept["a"] = soon(hours=1)
+    await pauses.recall()
+    assert (is_paused(pauses, "a"), store.asked) == (False, 1)
+    monkeypatch.setattr("tasks.web.pauses.monotonic", lambda: time.monotonic() + KNOWN)
+    await pauses.recall()
+    assert (is_paused(pauses, "a"), store.asked) == (True, 2)
+
+
 async def test_a_store_that_is_away_stops_nothing_and_is_asked_again(site: Any, open_door: Any) -> None:
     class Away:
         asked = 0
@@ -152,6 +176,9 @@ async def test_a_store_that_is_away_stops_nothing_and_is_asked_again(site: Any, 
             return {site.pair: soon(hours=1)}
 
         def save(self, host: str, until: datetime) -> None:
+            raise OSError("away")
+
+        def save_delay(self, host: str, asked: float, kept: float) -> None:
             raise OSError("away")
 
     site.routes = {"/a": (200, HTML, {}), "/busy": BUSY}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.addresses import Address
-from tasks.errors import Permanent, Transient
+from tasks.errors import Permanent, Postponed, Transient, Unsafe
 from tasks.ports import Wanted
 from tasks.web.robots import MAX_BYTES, Robots, Rules
 
@@ -296,3 +296,45 @@ async def test_files_belong_to_scheme_host_and_port() -> None:
     for origin in ("https://n.example", "http://n.example", "https://n.example:8443", "https://m.example"):
         await library.robots.check(Address.parse(f"{origin}/a"))
     assert library.reads == 4
+
+
+class Delays:
+    """Keeps what hosts ask for."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, float, float]] = []
+
+    def load(self) -> dict[str, Any]:
+        return {}
+
+    def save(self, host: str, until: Any) -> None: ...
+
+    def save_delay(self, host: str, asked: float, kept: float) -> None:
+        self.told.append((host, asked, kept))
+
+
+@pytest.mark.parametrize(("asked", "told"), [(86_400, [(86_400.0, 60.0)]), (0.01, [])])
+async def test_a_delay_that_is_longer_than_we_keep_is_told_and_kept_up_to_its_bound(
+    site: Any, open_door: Any, asked: float, told: list[tuple[float, float]]
+) -> None:
+    rules = f"User-agent: *\nCrawl-delay: {asked}".encode()
+    site.routes = {"/robots.txt": (200, rules, {}), "/a": (200, HTML, {})}
+    delays = Delays()
+    await open_door(site.pair, pauses=delays).fetch(site.url("/a"), Wanted.PAGE)
+    assert delays.told == [(site.pair, *each) for each in told]
+
+
+async def test_a_browser_is_admitted_as_the_door_itself_would_ask(site: Any, open_door: Any) -> None:
+    site.routes = {"/robots.txt": (200, b"User-agent: *\nDisallow: /x", {}),
+                   "/busy": (503, b"", {"retry-after": "9"})}
+    door = open_door(site.pair)
+    await door.admit(site.url("/a"))
+    with pytest.raises(Permanent, match="refuses this address"):
+        await door.admit(site.url("/x"))
+    with pytest.raises(Unsafe):
+        await door.admit("http://127.0.0.2/")
+    assert site.paths == []  # robots.txt aside
+    with pytest.raises(Transient):
+        await door.fetch(site.url("/busy"), Wanted.PAGE)
+    with pytest.raises(Postponed):
+        await door.admit(site.url("/a"))

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
 FORBIDDEN = "127.0.0.2"
+HINTED = "hinted.example"  # named in a hint and nowhere else
 ANSWER = (b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Type: text/html\r\n"
           b"Content-Length: 0\r\nConnection: close\r\n\r\n")
 
@@ -33,7 +34,7 @@ MARKUP = {
     "preload": '<link rel="preload" as="fetch" crossorigin href="http://{at}/">',
     "module preload": '<link rel="modulepreload" href="http://{at}/">',
     "speculation": "<script type='speculationrules'>{{\"prefetch\": [{{\"urls\": [\"http://{at}/\"]}}]}}</script>",
-    "name prefetch": '<link rel="dns-prefetch" href="http://{at}/">',
+    "name prefetch": f'<link rel="dns-prefetch" href="http://{HINTED}/">',
     "preconnect": '<link rel="preconnect" href="http://{at}/">',
     "drawing": '<svg><image href="http://{at}/" width="9" height="9"/></svg>',
     "form": '<iframe name="a"></iframe><form id="f" target="a" method="post" action="http://{at}/"></form>'
@@ -79,8 +80,8 @@ AROUND = {
             "q.setLocalDescription(o)); window.turn = q",
     "QUIC": "new WebTransport('https://{at}/')",
 }
-# Not taken by the browser of today even where all is open: another day they may be.
-NOT_TAKEN = {"icon", "preconnect", "name prefetch", "speculation"}
+# Taken by a browser with a profile that lasts, not in a visit of ours even where all is open: see hints().
+HINTS = {"icon", "preconnect", "name prefetch", "speculation"}
 UNKNOWN_BARE = {"by name"}  # a name of ours, which only the proxy's resolver knows
 WAYS = MARKUP | SCRIPT | AROUND
 # Ways of the page itself to go elsewhere, each a visit of its own: the answer of our site.
@@ -110,6 +111,12 @@ def page(ports: dict[str, int], own: str) -> bytes:
     files = "<iframe src='file:///etc/passwd'></iframe><script>window.open('file:///etc/passwd')</script>"
     popup = f"<script>window.open('{own}/popup')</script>"
     return f"<!doctype html><body><p>Text.</p>{markup}{scripts}{worker}{files}{popup}</body>".encode()
+
+
+def hints(ports: dict[str, int]) -> bytes:
+    """A page that only hints at where it may lead."""
+    links = "".join(MARKUP[way].format(at=f"{FORBIDDEN}:{ports[way]}") for way in sorted(HINTS))
+    return f"<!doctype html><head>{links}</head><body><p>Text.</p></body>".encode()
 
 
 class Ground:
@@ -168,7 +175,7 @@ class Ground:
         if first == "depart":
             way = list(DEPARTURES)[int(rest[0])]
             return DEPARTURES[way].format(at=f"{FORBIDDEN}:{self.ports[way]}", head=HEAD).encode()
-        body = page(self.ports, self.url("")) if first == "page" else b""
+        body = {"page": page(self.ports, self.url("")), "hints": hints(self.ports)}.get(first, b"")
         return f"HTTP/1.1 200 OK\r\n{HEAD}".encode() + body
 
 

@@ -99,8 +99,8 @@ def routes_joined(placed: Sequence[Item], items: Sequence[Item]) -> str:
     pages = len({item.key for item in items if is_route(item.url)})
     if routes <= pages:
         return ""
-    return (f"{routes} addresses that differ after “#/” alone are read as {pages}: with --fragment-routes, and a "
-            "browser, each is a page of its own")
+    return (f"{routes} addresses that differ after “#/” alone are read as {pages}: with "
+            "--fragment-routes, and a browser, each is a page of its own")
 
 
 def merged(sharing: list[Item]) -> Item:

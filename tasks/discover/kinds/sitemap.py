@@ -151,7 +151,8 @@ def item_of(told: Told, look: Look) -> Item:
     """A page is read again when its date changes; one without says nothing of that."""
     if "item_key" in told:  # of a feed that is offered as a sitemap
         return feed.item_of(told, look)
-    key, lastmod, published = identity_key(told["url"], look.fragment_routes), told["lastmod"], told["published_at"]
+    key = identity_key(told["url"], look.fragment_routes)
+    lastmod, published = told["lastmod"], told["published_at"]
     return Item(
         url=told["url"], key=key, item_key=f"link:{key}", item_hash=lastmod and digest(lastmod),
         title=told["title"], published_at=datetime.fromisoformat(published) if published else None,
