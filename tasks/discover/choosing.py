@@ -24,7 +24,6 @@ from tasks.ports import Embedder
 log = logging.getLogger(__name__)
 
 AT_ONCE = 1000  # items, as many as one poll takes in
-    "SELECT topic, weight, kind FROM interest WHERE weight > 0 ORDER BY weight DESC, topic LIMIT 100")
 PROFILE = strongest()
 UNKNOWN = "to be read: nothing is known yet of what interests its owner"
 NOT_A_WORD = re.compile(r"[\W_]+")
