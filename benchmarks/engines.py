@@ -33,6 +33,16 @@ def evidence(found: Collection, vector: Vectors, words: dict[int, float], near: 
                      float(cosine), words.get(i, 0.0)) for i, cosine in zip(offered, cosines, strict=True)]
 
 
+class Kept:
+    """What another engine offered, for as long as only what is made of it changes."""
+
+    def __init__(self, engine: Engine, questions: int) -> None:
+        self.kept = [engine.offers(n) for n in range(questions)]
+
+    def offers(self, question: int) -> list[Evidence]:
+        return self.kept[question]
+
+
 class Exact:
     """Exact products, with the IDF of Qdrant."""
 

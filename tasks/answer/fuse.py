@@ -4,8 +4,10 @@ Measured by ``make bench-retrieval`` (benchmarks/RETRIEVAL.md), which says what 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from functools import cache, lru_cache
+from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,17 +18,19 @@ from models.words import FUNCTION_WORDS, JOINTS, Token, folded, telling, tokens
 from tasks.ports import Vectors
 
 COSINE = 0.5  # its weight; the rest is that of the words
-HALF = 4.0  # BM25 per word of the question that counts a half; a word in one passage of 1,000 gives 7
+HALF = 16.0  # BM25 that counts a half, times the root of the words of the question; a rare word gives 7
 KIN = 50  # of the best that look at each other
 KINSHIP = 0.5  # how much of a passage's similarity is that of its kin
 NEARNESS = 8  # the power that makes few of many kin
 COVERED = 0.75  # of a question's words, in a passage that is found though its vector is far
+FEW = 8  # words of a question that may be about one of them
 RARE = 5  # passages that may hold a word, of those that the index offers
 ABOUT_TEXTS = frozenset([  # what questions to a library say of any text, beside function words
     "article", "articles", "describe", "described", "describes", "document", "documents", "explain",
     "find", "give", "know", "mean", "means", "mention", "mentioned", "mentions", "page", "pages",
     "please", "said", "say", "says", "show", "source", "sources", "tell", "text", "texts",
 ])
+COUNTED = re.compile(r"\d+(?:s|st|nd|rd|th)")  # "1960s", "20th"
 SAYING_NOTHING = FUNCTION_WORDS | ABOUT_TEXTS
 
 Numbers = NDArray[np.float64]
@@ -49,7 +53,7 @@ class Fused(NamedTuple):
     id: UUID
     similarity: float  # 0 to 1
     cosine: float
-    words: float  # 0 to 1
+    words: float  # 0 to 1; 1 where it is exact
     exact: bool  # holds a rare word that the question is about
 
 
@@ -64,9 +68,9 @@ def fuse(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused
         return []
     cosines = np.clip([each.cosine for each in evidence], 0, 1)
     words = share([each.words for each in evidence], len(telling(question)))
+    exact = holding(asked(question), [each for each in evidence if each.words > 0])
+    words[[each.id in exact for each in evidence]] = 1.0
     similarities = with_kin(COSINE * cosines + (1 - COSINE) * words, evidence)
-    far = [each for each in evidence if each.cosine < minimum and each.words > 0]
-    exact = holding(asked(question), far, evidence) if far else set()
     fused = (Fused(each.id, min(float(similarity), 1.0), each.cosine, float(word), each.id in exact)
              for each, similarity, word in zip(evidence, similarities, words, strict=True)
              if each.cosine >= minimum or each.id in exact)
@@ -74,11 +78,11 @@ def fuse(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused
 
 
 def share(scores: Sequence[float], asked_for: int) -> Numbers:
-    """BM25 as a number from 0 to 1 that means the same in every question: half at ``HALF`` per word of it.
+    """BM25 as a number from 0 to 1 that means much the same for questions of any length.
 
     Not a share of the best score, which is 1 for something in every question.
     """
-    scaled = np.maximum(scores, 0) / (HALF * max(asked_for, 1))
+    scaled = np.maximum(scores, 0) / (HALF * max(asked_for, 1) ** 0.5)
     result: Numbers = scaled / (1 + scaled)
     return result
 
@@ -105,25 +109,22 @@ def asked(question: str) -> list[Token]:
     return [token for whole, token in named.items() if whole not in SAYING_NOTHING]
 
 
-def holding(named: Sequence[Token], far: Iterable[Evidence], offered: Sequence[Evidence]) -> Set[UUID]:
-    """Which of ``far`` hold a rare one of ``named``, with most of the others or written as a code."""
-
-    @cache
-    def is_rare(token: Token) -> bool:
-        return sum(holds(each.text, token) for each in offered) <= RARE
-
-    found = set()
-    for each in far:
-        held = [token for token in named if holds(each.text, token)]
-        mostly = len(held) >= COVERED * len(named)
-        if any((mostly or is_code(token)) and is_rare(token) for token in held):
-            found.add(each.id)
-    return found
+def holding(named: Sequence[Token], offered: Sequence[Evidence]) -> Set[UUID]:
+    """Which passages hold a rare one of ``named``, with most of the others or written as a code."""
+    few = len(named) <= FEW
+    held = {each.id: {token for token in named if (few or is_code(token)) and holds(each.text, token)}
+            for each in offered}
+    passages = Counter(chain.from_iterable(held.values()))
+    whole = {each for each, some in held.items() if few and len(some) >= COVERED * len(named)}
+    return {each for each, some in held.items()
+            if any(passages[token] <= RARE and (each in whole or is_code(token)) for token in some)}
 
 
 def is_code(token: Token) -> bool:
     """Whether it is written as no ordinary word is: "E1234X", "CVE-2024-1234", "max_bytes", "10.0.0.1"."""
     digits, letters = (any(map(kind, token.raw)) for kind in (str.isdigit, str.isalpha))
+    if COUNTED.fullmatch(token.raw):
+        return False
     return "_" in token.raw or (digits and (letters or len(token.parts) > 2))
 
 
