@@ -45,10 +45,11 @@ VERSION = (
 
 
 def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
-    """Every source, by name: the fields of SOURCE, ``last_poll``, ``documents`` and ``unfinished``.
+    """Every source, by name: SOURCE, ``last_poll``, ``documents``, ``unfinished`` and ``crawl_delay``.
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
+    ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
     with db.begin() as session:
         return _sources(session, scopes)
@@ -122,10 +123,8 @@ def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Jso
 
 def slow_hosts(db: Database) -> list[Json]:
     """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
-    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
     with db.begin() as session:
-        return _rows(session, select(*_columns(CrawlDelay, ("host", "asked", "kept")))
-                     .where(lately).order_by(CrawlDelay.host))
+        return _rows(session, _slow().order_by(CrawlDelay.host))
 
 
 def depths(db: Database) -> Json:
@@ -164,7 +163,9 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
     for row in session.execute(_progress(scopes).where(*conditions)):
         states[str(row.source_id)][row.state] = row.documents
         unfinished[str(row.source_id)] += row.unfinished
+    slow = {delay["host"]: delay for delay in _rows(session, _slow())}
     return [each | {
+        "crawl_delay": slow.get("".join(each["url"].split("/")[2:3])),
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
@@ -183,6 +184,11 @@ def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
         .join(Source, Source.id == Document.source_id).where(_kept(scopes))
         .group_by(Document.source_id, Document.state).order_by(Document.state)
     )
+
+
+def _slow() -> Select[Any]:
+    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
+    return select(*_columns(CrawlDelay, ("host", "asked", "kept"))).where(lately)
 
 
 def _polls() -> Select[Any]:
