@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-analysis bench-door bench-extraction bench-feeds bench-keep bench-orchestration bench-ranking bench-retrieval bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: help up down test check bench bench-analysis bench-door bench-extraction bench-feeds bench-interest bench-keep bench-orchestration bench-ranking bench-retrieval bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ bench-feeds: $(VENV)/installed-for-tests ## entries and links of the feeds in CO
 
 bench-retrieval: $(VENV)/installed-for-tests ## what is found in the judged collections in DATA=folder beside dense, BM25 and a hybrid
 	$(BIN)/python benchmarks/retrieval.py $(DATA)
+
+bench-interest: $(VENV)/installed-for-tests ## what the mode "interesting" would read of items labelled by hand
+	$(BIN)/python benchmarks/interest.py
 
 bench-scheduler: $(VENV)/installed-for-tests ## a pass over 1,000 sources beside bare conditional requests
 	$(BIN)/python benchmarks/scheduler.py

@@ -63,11 +63,15 @@ ANALYSIS = (
 
 
 def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
-    """Every source, by name: the fields of SOURCE, ``last_poll``, ``documents`` and ``unfinished``.
+    """Every source, by name: SOURCE, ``last_poll``, ``documents``, ``unfinished`` and ``crawl_delay``.
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
+<<<<<<< HEAD
     ``health`` says too in what it differs from its own history.
+=======
+    ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
+>>>>>>> sources
     """
     with db.begin() as session:
         return _sources(session, scopes)
@@ -150,10 +154,8 @@ def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Jso
 
 def slow_hosts(db: Database) -> list[Json]:
     """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
-    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
     with db.begin() as session:
-        return _rows(session, select(*_columns(CrawlDelay, ("host", "asked", "kept")))
-                     .where(lately).order_by(CrawlDelay.host))
+        return _rows(session, _slow().order_by(CrawlDelay.host))
 
 
 def depths(db: Database) -> Json:
@@ -225,7 +227,9 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
     for row in session.execute(_progress(scopes).where(*conditions)):
         states[str(row.source_id)][row.state] = row.documents
         unfinished[str(row.source_id)] += row.unfinished
+    slow = {delay["host"]: delay for delay in _rows(session, _slow())}
     return [each | {
+        "crawl_delay": slow.get("".join(each["url"].split("/")[2:3])),
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
         "health": "; ".join([each["health"], *flags[each["id"]]]),
         "last_poll": polls.get(each["id"]),
@@ -247,8 +251,14 @@ def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
     )
 
 
+<<<<<<< HEAD
 def _analysis(version_id: str) -> Select[Any]:
     return select(*_columns(VersionAnalysis, ANALYSIS)).where(VersionAnalysis.version_id == UUID(version_id))
+=======
+def _slow() -> Select[Any]:
+    lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
+    return select(*_columns(CrawlDelay, ("host", "asked", "kept"))).where(lately)
+>>>>>>> sources
 
 
 def _polls() -> Select[Any]:

@@ -158,7 +158,7 @@ def described(source: Json) -> str:
         ("health", source["health"]), ("failures in a row", source["failures"] or None),
         ("last good poll", moment(source["last_good_at"])), ("moves to", source["moved_to"]),
         ("last poll", poll and f"{moment(poll['finished_at'])}: {poll_sentence(poll)}"),
-        ("next poll", moment(source["next_poll_at"])),
+        ("next poll", moment(source["next_poll_at"])), ("crawl delay", crawl_delay(source)),
         *progress(source),
     ])
 
@@ -168,6 +168,11 @@ def reads(source: Json) -> str:
     judged = {None: "", 0: ": nothing is known yet of what interests you, so everything"}
     mode: str = source["mode"]
     return mode + judged.get(source["interests"], f", by {source['interests']} interests")
+
+
+def crawl_delay(source: Json) -> str | None:
+    told = source["crawl_delay"]
+    return told and f"{told['kept']:,.0f} s between two pages, of {told['asked']:,.0f} s that it asks for"
 
 
 def schedule(source: Json) -> str:

@@ -39,14 +39,18 @@ TROUBLE = {
 SOON = timedelta(minutes=1)
 CLOCK_STEP = timedelta(minutes=10)  # back, that is no jump
 
+NEEDED = (  # of a source that is looked at: each column costs, and most looks change nothing
+    "id", "kind", "url", "scopes", "priority", "every_seconds", "cron", "zone", "headers", "include",
+    "exclude", "limit_per_poll", "map", "mode", "fragment_routes", "etag", "last_modified", "body_hash", "failures",
+    "moved_to", "moved_polls", "parts",
+)
 LOADING = (  # the source, and when a body of it last came
     select(
-        Source,
+        *(Source.__table__.c[name] for name in NEEDED),
         select(Poll.started_at)
         .where(Poll.source_id == Source.id, Poll.started_at > bindparam("trusted"), Poll.http_status == 200,
                Poll.outcome.in_(GOOD))
-        .order_by(Poll.started_at.desc()).limit(1).scalar_subquery(),
-        Source.parts,
+        .order_by(Poll.started_at.desc()).limit(1).scalar_subquery().label("since"),
     )
     .where(Source.id == bindparam("this"), Source.removed_at.is_(None))
 )
@@ -118,16 +122,15 @@ def after(now: datetime, started: float) -> datetime:
 
 
 def load(db: Database, source_id: UUID, now: datetime) -> tuple[Source, Look]:
-    """The source, and what its last good polls allow the next one to spare."""
-    with db.at_once() as session:
-        row = session.execute(LOADING, {"this": source_id, "trusted": now - TRUSTED}).one_or_none()
-    if row is None:
+    """The source, as a row of what is NEEDED of it, and what its last good polls let the next one spare."""
+    rows = db.execute(LOADING, {"this": source_id, "trusted": now - TRUSTED})
+    if not rows:
         raise LookupError(f"there is no source {source_id}")
-    source, since, parts = row
-    conditional = source.body_hash and since
+    source: Any = rows[0]
+    conditional = source.body_hash and source.since
     validators = Validators(source.etag, source.last_modified) if conditional else Validators()
-    return source, Look(source.url, validators, source.body_hash, since, source.headers, source.map, parts,
-                        source.include, source.fragment_routes, source.limit_per_poll, now)
+    return source, Look(source.url, validators, source.body_hash, source.since, source.headers, source.map,
+                        source.parts, source.include, source.fragment_routes, source.limit_per_poll, now)
 
 
 async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) -> Offer:

@@ -25,6 +25,10 @@ def test_the_doctor_says_how_a_running_library_fares(almanac: Any, household: Ho
         session.execute(update(Source).values(failures=3, health="failed since Monday: gone (HTTP 410)"))
         session.execute(insert(CrawlDelay).values(
             host="slow.example", asked=86_400, kept=60, read_at=text("now()")))
+        session.execute(insert(CrawlDelay).values(
+            host="site.example", asked=600, kept=60, read_at=text("now()")))
+    shown = almanac("source", "show", added["id"]).out
+    assert "60 s between two pages, of 600 s that it asks for" in shown
     told = found(almanac)
     assert told["library"] == "every part is well"
     assert told["sources"] == f"1 of 1 fail: {added['name']} (failed since Monday: gone (HTTP 410))"

@@ -10,7 +10,7 @@ from tasks import reports
 
 
 def test_the_stand_in_has_the_fields_of_the_real_reports() -> None:
-    assert set(source()) == {*reports.SOURCE, "last_poll", "documents", "unfinished"}
+    assert set(source()) == {*reports.SOURCE, "last_poll", "documents", "unfinished", "crawl_delay"}
     assert set(poll()) == set(reports.POLL)
 
 
