@@ -7,8 +7,18 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from pydantic import SecretStr
 
-from almanac.settings import ENV_FILE, OURS, Settings, WrongSettings, secret_file, settings, unknown
+from almanac.settings import (
+    ENV_FILE,
+    OURS,
+    Settings,
+    WrongSettings,
+    explained,
+    secret_file,
+    settings,
+    unknown,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +58,10 @@ WRONG = [
     ("ALMANAC_DATABASE_URL", "postgresql:me", "postgresql+psycopg://"),
     ("ALMANAC_DATABASE_URL", "postgresql://me:hunter2@db:high/x", "postgresql+psycopg://"),
     ("ALMANAC_QDRANT_URL", "http://qdrant:6333", "unset it"),
+    ("ALMANAC_LLM_URL", "tide.lan:11434", "http://host:11434/v1"),
+    ("ALMANAC_LLM_URL", "http://:hunter2@tide.lan/v1", "ALMANAC_LLM_KEY"),
+    ("ALMANAC_LLM_URL", "https://tide.lan/v1?key=hunter2", "ALMANAC_LLM_KEY"),
+    ("ALMANAC_LLM_TIMEOUT", "0", "greater than 0"),
     ("ALMANAC_BROWSER", "yes", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "http://browser:3000", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "ws://", "write off, auto, or ws://"),
@@ -121,6 +135,17 @@ RIGHT = [
 def test_a_setting_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     assert settings()
+
+
+def test_a_model_server_needs_the_name_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALMANAC_LLM_URL", "http://tide.lan:11434/v1")
+    with pytest.raises(WrongSettings, match="set ALMANAC_LLM_MODEL too"):
+        settings()
+
+
+def test_the_key_of_a_model_server_is_shown_to_nobody() -> None:
+    chosen = Settings(llm_url="http://tide.lan/v1", llm_model="tide-7b", llm_key=SecretStr("hunter2"))
+    assert "hunter2" not in f"{chosen!r} {explained(chosen)}"
 
 
 def test_the_level_of_the_log_may_be_written_small(monkeypatch: pytest.MonkeyPatch) -> None:
