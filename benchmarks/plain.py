@@ -8,6 +8,7 @@ import asyncio
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy import func, select
 
@@ -15,6 +16,7 @@ from almanac.settings import settings
 from almanac.wiring import library
 from models.tables import Chunk
 from tasks import read
+from tasks.analyse.follow import analyse_versions
 from tasks.chunk import cut
 from tasks.discover.add import NewSource, add_source
 from tasks.index import follow
@@ -31,8 +33,9 @@ def ingest(feed: str, articles: int) -> None:
     while asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, 50, now(), None,
                                           chosen.max_attempts)):
         pass
+    analyse = partial(analyse_versions, one.db, one.analyser, now=now())
     while follow.index_versions(one.db, one.embedder, one.index, cut, 16, chosen.articles_per_hour,
-                                chosen.articles_per_day, now()):
+                                chosen.articles_per_day, now(), analyse=analyse):
         pass
 
 

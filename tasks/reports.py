@@ -67,11 +67,8 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
-<<<<<<< HEAD
     ``health`` says too in what it differs from its own history.
-=======
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
->>>>>>> sources
     """
     with db.begin() as session:
         return _sources(session, scopes)
@@ -251,14 +248,13 @@ def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
     )
 
 
-<<<<<<< HEAD
 def _analysis(version_id: str) -> Select[Any]:
     return select(*_columns(VersionAnalysis, ANALYSIS)).where(VersionAnalysis.version_id == UUID(version_id))
-=======
+
+
 def _slow() -> Select[Any]:
     lately = CrawlDelay.read_at > func.now() - SLOW_LATELY
     return select(*_columns(CrawlDelay, ("host", "asked", "kept"))).where(lately)
->>>>>>> sources
 
 
 def _polls() -> Select[Any]:

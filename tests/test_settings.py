@@ -7,9 +7,18 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
-from almanac.settings import ENV_FILE, OURS, Settings, WrongSettings, secret_file, settings, unknown
+from almanac.settings import (
+    ENV_FILE,
+    OURS,
+    Settings,
+    WrongSettings,
+    explained,
+    secret_file,
+    settings,
+    unknown,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +61,10 @@ WRONG = [
     ("ALMANAC_QDRANT_URL", "http://me:hunter2@qdrant:6333", "ALMANAC_QDRANT_KEY"),
     ("ALMANAC_QDRANT_KEY", "hunter2\nx", "plain ASCII on one line"),
     ("ALMANAC_EMBEDDINGS_URL", "tei:8080", "http://host:8080/v1"),
+    ("ALMANAC_LLM_URL", "tide.lan:11434", "http://host:11434/v1"),
+    ("ALMANAC_LLM_URL", "http://:hunter2@tide.lan/v1", "ALMANAC_LLM_KEY"),
+    ("ALMANAC_LLM_URL", "https://tide.lan/v1?key=hunter2", "ALMANAC_LLM_KEY"),
+    ("ALMANAC_LLM_SECONDS", "0", "greater than 0"),
     ("ALMANAC_BROWSER", "yes", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "http://browser:3000", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "ws://", "write off, auto, or ws://"),
@@ -125,6 +138,17 @@ RIGHT = [
 def test_a_setting_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     assert settings()
+
+
+def test_a_model_server_needs_the_name_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALMANAC_LLM_URL", "http://tide.lan:11434/v1")
+    with pytest.raises(WrongSettings, match="set ALMANAC_LLM_MODEL too"):
+        settings()
+
+
+def test_the_key_of_a_model_server_is_shown_to_nobody() -> None:
+    chosen = Settings(llm_url="http://tide.lan/v1", llm_model="tide-7b", llm_key=SecretStr("hunter2"))
+    assert "hunter2" not in f"{chosen!r} {explained(chosen)}"
 
 
 def test_the_level_of_the_log_may_be_written_small(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from tasks.analyse.sentences import UNSPACED, WORD, paragraphs, straight
 
 MOST = 8
 LONGEST = 3  # words
-LOOKED_AT = 20_000  # characters
 BREAK = re.compile(r"[^\w\s'.-]+|[.!?]\s|[\r\n]+|\s[-\u2013\u2014]\s")
 LENGTH_BONUS = {1: 1.0, 2: 1.7, 3: 1.6}
 IN_TITLE = 1.0
@@ -34,7 +33,7 @@ def stop_words() -> dict[str, frozenset[str]]:
 
 def keywords(article: Article) -> list[str]:
     """The best phrases in lower case, best first; none in a script that does not part its words."""
-    text = straight("\n".join(paragraphs(article))[:LOOKED_AT])
+    text = straight("\n".join(paragraphs(article)))
     if UNSPACED.search(text):
         return []
     stops = stop_words().get(article.language or "en", frozenset())

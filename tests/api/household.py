@@ -21,6 +21,7 @@ from almanac.stack.postgres import Postgres
 from almanac.wiring import Library
 from models.session import Database
 from tasks import curate
+from tasks.analyse.follow import analyse_versions, reanalyse
 from tasks.chunk import cut
 from tasks.discover import poll
 from tasks.errors import Transient
@@ -83,9 +84,14 @@ class Threads:
             for source in parameters.get("source_ids") or poll.due_sources(it.db, now):
                 asyncio.run(poll.poll_source(it.db, it.fetcher, it.parser, UUID(str(source)), now, reader))
         ids = [UUID(it) for it in parameters.get("document_ids", [])] or None
+        if flow == "reanalyse":
+            reanalyse(it.db, it.analyser, 100, UUID(int=0), now, ids)
+            return
         asyncio.run(read_documents(it.db, it.fetcher, it.parser, it.worker, 100, datetime.now(UTC), ids))
         hour, day = it.settings.articles_per_hour, it.settings.articles_per_day
-        follow.index_versions(it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC), gate=it.gate)
+        analyse = partial(analyse_versions, it.db, it.analyser, now=now)
+        follow.index_versions(it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC),
+                              analyse=analyse, gate=it.gate)
 
 
 class Household:

@@ -8,7 +8,9 @@ from household import Household, assert_problem
 from small_library import FEED, SITE
 
 from models.session import Database
+from models.states import ContentType
 from models.tables import Document
+from tasks.analyse.built_in import BuiltIn
 
 pytestmark = pytest.mark.database
 
@@ -85,6 +87,44 @@ async def test_a_changed_page_has_two_versions_newest_first(
     household.runs.join()
     versions = (await api.get(f"/v1/documents/{read['owls']['id']}/versions")).json()["versions"]
     assert [version["number"] for version in versions] == [2, 1]
+
+
+async def test_a_document_says_what_the_analysis_says(
+    api: httpx.AsyncClient, read: dict[str, dict[str, object]]
+) -> None:
+    analysis = (await api.get(f"/v1/documents/{read['owls']['id']}")).json()["version"]["analysis"]
+    assert analysis["analyser"] == BuiltIn.name
+    assert analysis["summary"] == "Forty nests of the barn owl were counted in the valley this spring."
+    assert analysis["content_type"] in set(ContentType)
+    assert 0 <= analysis["confidence"] <= 1
+    assert analysis["note"] is None
+    assert (await api.get(f"/v1/documents/{read['gone']['id']}")).json()["version"] is None
+
+
+async def test_a_document_can_be_analysed_again_without_being_read(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    path, asked = f"/v1/documents/{read['owls']['id']}", len(household.library.fetcher.asked)
+    before = (await api.get(path)).json()["version"]
+    answer = await api.post(f"{path}/retry", params={"analyse": True})
+    assert (answer.status_code, answer.json()["id"]) == (202, read["owls"]["id"])
+    assert household.runs.started[-1] == ("reanalyse", {"document_ids": [read["owls"]["id"]]})
+    household.runs.join()
+    after = (await api.get(path)).json()["version"]
+    assert after["analysis"]["analysed_at"] > before["analysis"]["analysed_at"]
+    assert (after["number"], len(household.library.fetcher.asked)) == (before["number"], asked)
+
+
+async def test_what_says_nothing_yet_cannot_be_analysed(
+    api: httpx.AsyncClient, household: Household, read: dict[str, dict[str, object]]
+) -> None:
+    gone, owls = (f"/v1/documents/{read[name]['id']}" for name in ("gone", "owls"))
+    told = assert_problem(await api.post(f"{gone}/retry", params={"analyse": True}), 409, "conflict")
+    assert "analysed when it is indexed" in told
+    household.runs.away = True
+    assert_problem(await api.post(f"{owls}/retry", params={"analyse": True}), 503, "not_ready")
+    await api.delete(owls)
+    assert_problem(await api.post(f"{owls}/retry", params={"analyse": True}), 410, "removed")
 
 
 async def test_a_removed_document_is_gone_and_not_brought_back(

@@ -246,6 +246,18 @@ def test_an_address_that_cannot_be_read_fails_with_its_reason(almanac: Any) -> N
     assert almanac("read", f"{SITE}/gone", "--json").out.count('"state": "rejected"') == 1
 
 
+def test_a_document_shows_what_its_analysis_says_and_is_analysed_again(almanac: Any, source: Any) -> None:
+    [owls] = [it for it in almanac.json("document", "list")["documents"] if it["url"].endswith("owls")]
+    shown = almanac("document", "show", owls["id"]).out
+    for name in ("kind", "category", "topics", "keywords", "summary", "analysed"):
+        assert re.search(rf"^{name} +\S", shown, re.MULTILINE), name
+    before = almanac.json("document", "show", owls["id"])["version"]["analysis"]
+    again = almanac.json("document", "retry", owls["id"][:8], "--analyse")["version"]["analysis"]
+    assert again["analysed_at"] > before["analysed_at"]
+    assert again["summary"] == before["summary"]
+    assert "kind" in almanac("document", "retry", owls["id"], "--analyse").out
+
+
 def test_documents_are_listed_shown_retried_and_removed(
     almanac: Any, household: Household, source: Any
 ) -> None:

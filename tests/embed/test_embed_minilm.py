@@ -3,16 +3,21 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from models.analysis import Article
 from models.blocks import Block, BlockKind
+from models.states import SourceKind
+from tasks.analyse.built_in import BuiltIn
 from tasks.chunk import cut
 from tasks.embed.minilm import MiniLM, check_weights
 from tasks.errors import Permanent
 
+FRESH = Path(__file__).parents[2] / "benchmarks" / "labelled" / "fresh.md"
 TEXTS = ["The pier is closed.", "word " * 90, "A storm is coming tonight.", "", "x", "boats " * 60]
 
 
@@ -118,3 +123,18 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
 def test_the_module_is_imported_without_torch() -> None:
     code = "import sys, tasks.embed.minilm; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.model
+def test_with_it_the_kind_of_most_articles_is_told_that_nothing_was_learned_from(minilm: MiniLM) -> None:
+    """benchmarks/ANALYSIS.md has the figures; this keeps them from getting lost."""
+    articles, expected = [], []
+    for part in ("\n" + FRESH.read_text()).split("\n# ")[1:]:
+        title, known, text = part.split("\n", 2)
+        content_type, _, kind, dated, signed, _ = known.split()
+        expected.append(content_type)
+        articles.append(Article(
+            title, text.strip(), kind=SourceKind(kind), language="en", author="A" * (signed == "signed"),
+            published_at=datetime(2026, 3, 1, tzinfo=UTC) if dated == "dated" else None))
+    said = [it.content_type for it in BuiltIn(minilm).analyse(articles)]
+    assert sum(a == b for a, b in zip(said, expected, strict=True)) >= 0.85 * len(expected)

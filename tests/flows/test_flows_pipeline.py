@@ -12,13 +12,13 @@ from prefect.client.schemas.actions import DeploymentUpdate
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
 from prefect.client.schemas.sorting import ArtifactSort
 from small_library import SITE, SmallLibrary
-from sqlalchemy import select
+from sqlalchemy import select, update
 from workbench import Worker, until
 
 from almanac import wiring
 from almanac.deployments import read_specs
 from models.session import Database
-from models.tables import LIBRARY_SCOPE, Document
+from models.tables import LIBRARY_SCOPE, Document, VersionAnalysis
 from tasks import curate
 from tasks.steps import running
 
@@ -125,6 +125,22 @@ async def test_more_than_a_batch_is_read_by_one_run_and_more_than_its_batches_by
     first = await worker.start("poll")
     assert await settled(library, {"indexed": 30}), states(library)
     assert (await runs_since(first))["read"] == runs
+
+
+async def test_what_another_analyser_judged_is_judged_again_and_nothing_is_embedded(
+    worker: Worker, library: SmallLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.add_source()
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 2, "rejected": 1})
+    with library.db.begin() as session:
+        session.execute(update(VersionAnalysis).values(analyser="an older one", content_type="opinion"))
+    monkeypatch.setattr(library.embedder, "embed_query", None)
+    vectors = dict(library.index.entries)
+    assert await worker.end_of(await worker.start("reanalyse", limit=1)) == "completed"
+    with library.db.begin() as session:
+        assert {*session.scalars(select(VersionAnalysis.analyser))} == {library.analyser.name}
+    assert library.index.entries.keys() == vectors.keys()
 
 
 async def test_an_answer_is_the_result_of_its_run(worker: Worker, library: SmallLibrary) -> None:

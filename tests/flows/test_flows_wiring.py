@@ -55,6 +55,16 @@ def test_a_library_without_a_database_says_what_to_do(home: Path) -> None:
         _ = Library(Settings(home=home)).db
 
 
+def test_the_settings_say_who_analyses(home: Path) -> None:
+    chosen = Settings(home=home), Settings(home=home, llm_url="http://127.0.0.1:9/v1", llm_model="tide-7b")
+    names = []
+    for library in map(Library, chosen):
+        library.__dict__["_embedder"] = object()  # as if it were made: loading it takes seconds
+        assert library.analyser is library.analyser
+        names.append(library.analyser.name)
+    assert names == ["built-in 1", "tide-7b, prompt 1"]
+
+
 def test_closing_a_library_of_which_nothing_was_used_opens_nothing(home: Path) -> None:
     Library(Settings(home=home)).close()
     assert not home.exists()
