@@ -18,6 +18,7 @@ from models.tables import Collection
 from tasks.discover.documentation import Shelf
 from tasks.extract.jail import Jail
 from tasks.index import collections
+from tasks.index.collections import Model
 from tasks.ports import Analyser, Collections, Embedder, Fetcher, Index, LanguageModel, Parser, Renderer
 from tasks.web import chromium
 from tasks.web.door import Door
@@ -168,13 +169,13 @@ class Library:
         return self.searched.index
 
     @property
-    def wanted(self) -> collections.Model:
+    def wanted(self) -> Model:
         """The model that the settings name, which may not be the one that answers yet."""
         chosen = self.settings
         if chosen.embeddings_url is None or chosen.embeddings_model is None:
-            return collections.Model(self.bundled.name, self.bundled.dimensions)
+            return Model(self.bundled.name, self.bundled.dimensions)
         served = self.served(chosen.embeddings_url, chosen.embeddings_model)
-        return collections.Model(served.name, served.dimensions, chosen.embeddings_url)
+        return Model(served.name, served.dimensions, chosen.embeddings_url)
 
     def served(self, address: str, name: str, dimensions: int | None = None) -> Embedder:
         from tasks.embed.server import ServedModel

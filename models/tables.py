@@ -318,25 +318,6 @@ class Collection(Table):
         one_of("state", CollectionState),
         Index("uq_collection_state", "state", unique=True, postgresql_where=sql("state <> 'left'")),
     )
-class Analysis(Table):
-    """What was understood of a version."""
-
-    __tablename__ = "analysis"
-
-    version_id: Mapped[UUID] = mapped_column(
-        ForeignKey("document_version.id", ondelete="CASCADE"), primary_key=True)
-    topics: Mapped[list[str]] = mapped_column(default=list)
-    entities: Mapped[list[str]] = mapped_column(default=list)
-    keywords: Mapped[list[str]] = mapped_column(default=list)
-    summary: Mapped[str]
-    category: Mapped[str | None]
-    content_type: Mapped[str | None]
-    language: Mapped[str | None]
-    confidence: Mapped[float]
-    analyser: Mapped[str]
-    analysed_at: Mapped[datetime]
-
-
 class UsageEvent(Table):
     """An excerpt that a retrieval used or dropped; labels are resolved from here and nowhere else.
 

@@ -28,7 +28,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from models.session import Database
 from models.states import ChunkState, DocumentState
-from models.tables import Analysis, Chunk, Document, DocumentVersion, Source, UsageEvent
+from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent, VersionAnalysis
 from tasks.answer import interests
 from tasks.answer.about import About
 from tasks.answer.fuse import Evidence, fuse
@@ -172,12 +172,12 @@ def _passing() -> ColumnElement[bool]:
     sources = bindparam("sources", type_=ARRAY(Uuid))
     since, until = (bindparam(name, type_=DocumentVersion.published_at.type) for name in ("since", "until"))
     types, languages = (bindparam(name, type_=ARRAY(Text)) for name in ("content_types", "languages"))
-    language = func.coalesce(Analysis.language, DocumentVersion.language)
+    language = func.coalesce(VersionAnalysis.language, DocumentVersion.language)
     return and_(
         or_(sources.is_(None), Source.id == any_(sources)),
         or_(since.is_(None), DocumentVersion.published_at >= since),
         or_(until.is_(None), DocumentVersion.published_at < until),
-        or_(types.is_(None), Analysis.content_type == any_(types)),
+        or_(types.is_(None), VersionAnalysis.content_type == any_(types)),
         or_(languages.is_(None), language == any_(languages)),
     )
 
@@ -228,12 +228,13 @@ def _live_rows() -> Select[Any]:
                case((is_next, between)).label("gap"),  # the page's text is only touched where it is needed
                Source.kind.label("source_kind"), Source.weight.label("source_weight"),
                Document.discovered_at.label("first_seen"), _last_used().label("last_used"),
-               Analysis.topics, Analysis.entities, Analysis.keywords, Analysis.content_type,
+               VersionAnalysis.topics, VersionAnalysis.entities, VersionAnalysis.keywords,
+               VersionAnalysis.content_type,
                _copies().label("also_at"), case((first, interests.profile())).label("profile"))
         .join(DocumentVersion, DocumentVersion.id == found.version_id)
         .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)
-        .outerjoin(Analysis, Analysis.version_id == found.version_id)
+        .outerjoin(VersionAnalysis, VersionAnalysis.version_id == found.version_id)
         .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
                readable(Document.scopes, Source.scopes), _passing())
     )
