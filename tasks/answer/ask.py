@@ -7,7 +7,7 @@ from typing import Any
 
 from models.session import Database
 from tasks.answer.check import Checked, check_against
-from tasks.answer.question import Question
+from tasks.answer.question import UNSTORABLE, Question
 from tasks.answer.retrieval import Retrieval
 from tasks.errors import StageError
 from tasks.ports import LanguageModel
@@ -50,8 +50,9 @@ def answer(db: Database, model: LanguageModel | None, question: Question, found:
         return Answer(found, None, None, f"No model is set, so {THE_EXCERPTS}: ALMANAC_LLM_URL names one.")
     began = perf_counter()
     try:
-        text = model.complete([{"role": "system", "content": INSTRUCTIONS},
-                               {"role": "user", "content": material(question, found.prompt)}])
+        text = storable(model.complete([
+            {"role": "system", "content": INSTRUCTIONS},
+            {"role": "user", "content": material(question, found.prompt)}]))
     except StageError as error:
         return Answer(found, model.name, None, _sentence(f"{error.reason}; {THE_EXCERPTS}"), _since(began))
     checked = check_against(db, found.retrieval_id, text, question.scopes)
@@ -70,6 +71,8 @@ def _judged(text: str, checked: Checked | None) -> tuple[Checked | None, str | N
         return None, "What the model was given has been removed since, and its answer with it."
     if text.strip(" .\"'").upper() == SILENT:
         return None, f"The model finds no answer in the library, so {THE_EXCERPTS}."
+    if not text:
+        return None, f"The model answered with nothing, so {THE_EXCERPTS}."
     if not checked.text:
         return None, f"The model named only what does not exist, so {THE_EXCERPTS}."
     faults = [
@@ -83,6 +86,11 @@ def _judged(text: str, checked: Checked | None) -> tuple[Checked | None, str | N
 
 def _counted(found: Sequence[str], words: str) -> list[str]:
     return [f"{words} ({', '.join(found)})"] if found else []
+
+
+def storable(text: str) -> str:
+    """Without what no JSON and no database can hold."""
+    return text.translate(UNSTORABLE).strip()
 
 
 def _sentence(words: str) -> str:

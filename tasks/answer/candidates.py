@@ -228,7 +228,8 @@ def _live_rows() -> Select[Any]:
                case((is_next, between)).label("gap"),  # the page's text is only touched where it is needed
                Source.kind.label("source_kind"), Source.weight.label("source_weight"),
                Document.discovered_at.label("first_seen"), _last_used().label("last_used"),
-               VersionAnalysis.topics, VersionAnalysis.entities, VersionAnalysis.keywords, VersionAnalysis.content_type,
+               VersionAnalysis.topics, VersionAnalysis.entities, VersionAnalysis.keywords,
+               VersionAnalysis.content_type,
                _copies().label("also_at"), case((first, interests.profile())).label("profile"))
         .join(DocumentVersion, DocumentVersion.id == found.version_id)
         .join(Document, Document.id == found.document_id)

@@ -31,10 +31,6 @@ class Background:
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
-    def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """The same for a caller who waits in a thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-
     def close(self) -> None:
         """End everything under way and the thread. May be called again."""
         with self._closing:

@@ -1,6 +1,6 @@
 """A small library whose similarities can be worked out by hand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from models.session import Database
 from models.states import ChunkState, DocumentState, SourceKind
 from models.tables import LIBRARY_SCOPE, Chunk, Document, DocumentVersion, Source, VersionAnalysis
 from tasks.answer.cite import Citation, cite
+from tasks.answer.fuse import Evidence, Fused
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
@@ -138,9 +139,9 @@ class Library:
         with self.db.begin() as session:
             version = session.get_one(Document, document.id).version_id
             found = {"topics": [], "entities": [], "keywords": []} | terms
-            session.add(VersionAnalysis(version_id=version, summary="", category="", content_type=content_type,
-                                 language=language, confidence=1.0, analyser="by hand", reasons=[], analysed_at=NOW,
-                                 **found))
+            session.add(VersionAnalysis(
+                version_id=version, summary="", category="", content_type=content_type, language=language,
+                confidence=1.0, reasons=[], analyser="by hand", analysed_at=NOW, **found))
         return document
 
     def _chunks(
@@ -176,7 +177,20 @@ class Library:
         return row
 
 
+def by_cosine(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused]:
+    """In place of fusion, which has tests of its own: a similarity that can be worked out by hand."""
+    return [Fused(each.id, each.cosine, each.cosine, 0.0, exact=False) for each in found
+            if each.cosine >= minimum]
+
+
 @pytest.fixture
-def library(db: Database) -> Library:
-    """An empty library at noon of 20 May 2026."""
+def library(db: Database, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """An empty library at noon of 20 May 2026, in which similarity is the cosine."""
+    monkeypatch.setattr("tasks.answer.candidates.fuse", by_cosine)
+    return Library(db)
+
+
+@pytest.fixture
+def fused_library(db: Database) -> Library:
+    """An empty library whose similarity is that of meaning and words."""
     return Library(db)
