@@ -10,7 +10,7 @@ from tasks import steps
 async def maintain(
     run_days: Count | None = None, runs: Count | None = None, poll_days: Count | None = None
 ) -> None:
-    """Delete old runs with all that belongs to them, and old looks at sources.
+    """Delete old runs with all that belongs to them, old looks at sources, and bytes that lead nowhere.
 
     Args:
         run_days: days that a run is kept after its end; none: ALMANAC_KEEP_RUNS_DAYS
@@ -18,4 +18,5 @@ async def maintain(
         poll_days: days that a look at a source is kept; none: ALMANAC_KEEP_POLLS_DAYS
     """
     await steps.prune_polls(poll_days)
+    await steps.sweep_originals()
     await steps.prune_runs(run_days, runs)

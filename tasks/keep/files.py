@@ -13,13 +13,14 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
 
 from models.session import Database
 from models.tables import Artifact
 from tasks.errors import Permanent, Rejected
 from tasks.keep import rows
 from tasks.keep.given import Given, Limits
-from tasks.keep.identity import Content, Outcome, look_up, outcome_of
+from tasks.keep.identity import Content, Known, Outcome, look_up, outcome_of
 from tasks.keep.rows import Kept
 from tasks.keep.store import put_in
 from tasks.keep.temporary import temporary
@@ -108,11 +109,11 @@ async def keep_file(
         "about": given.about or given.text, "key": key, "packed": packed, "preserve": preserve,
         "due_at": now, "created_at": now,
     }
-    kept = None
+    used = False
     try:
-        kept = write(doors.db, given, content, artifact, now)
+        kept, used = write(doors.db, given, content, artifact, now)
     finally:
-        if kept is None or kept.artifact_id != artifact["id"]:  # somebody else was faster, or it failed
+        if not used:  # somebody else was faster, or it failed
             await doors.store.delete(key)
     return kept
 
@@ -123,24 +124,41 @@ def settled(db: Database, given: Given, content: Content) -> Kept | None:
         rows.lock(session, given.scopes)
         known = look_up(session, given.scopes, [(given, content)]).match(given, content)
         outcome = outcome_of(given, content, known)
-        if known is None or outcome is Outcome.REPLACED:
+        if known is None or outcome is Outcome.REPLACED or lacks_original(given, known):
             return None
         if outcome is Outcome.REFRESHED:
             rows.refresh(session, given, known)
         return Kept(known.id, outcome, known.artifact_id)
 
 
+def lacks_original(given: Given, known: Known) -> bool:
+    """Whether the file's bytes are wanted now, and were not when it was first fetched."""
+    return given.preserve_source and known.preserved is False
+
+
 def write(
     db: Database, given: Given, content: Content, artifact: dict[str, Any], now: datetime
-) -> Kept:
-    """The row of the file and that of its document, in one transaction."""
+) -> tuple[Kept, bool]:
+    """The row of the file and that of its document, in one transaction; and whether its bytes are needed."""
     with db.begin() as session:
         rows.lock(session, given.scopes)
         known = look_up(session, given.scopes, [(given, content)]).match(given, content)
         outcome = outcome_of(given, content, known)
-        if known and not outcome.changes_content:  # somebody else was faster
-            return Kept(known.id, outcome, known.artifact_id)
+        if known and not outcome.changes_content:
+            if outcome is Outcome.REFRESHED:
+                rows.refresh(session, given, known)
+            needed = lacks_original(given, known) and preserve(session, known, artifact)
+            return Kept(known.id, outcome, known.artifact_id), needed
         session.execute(insert(Artifact).values(artifact))
         artifact_id: UUID = artifact["id"]
         document_id = rows.write(session, given, content, known, artifact_id, now)
-        return Kept(document_id, outcome, artifact_id)
+        return Kept(document_id, outcome, artifact_id), True
+
+
+def preserve(session: Session, known: Known, artifact: dict[str, Any]) -> bool:
+    """Keep the bytes of a known file from now on; whether they had been let go."""
+    row = session.get_one(Artifact, known.artifact_id, with_for_update=True)
+    row.preserve, gone = True, row.key is None
+    if gone:
+        row.key, row.packed = artifact["key"], artifact["packed"]
+    return gone

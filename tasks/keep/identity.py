@@ -54,7 +54,8 @@ class Known(NamedTuple):
     subject: Subject | None
     observed_at: datetime | None
     expires_at: datetime | None
-    artifact_id: UUID | None
+    artifact_id: UUID | None = None
+    preserved: bool | None = None  # its file; none where there is none
 
 
 # UUIDv8 (RFC 9562 §5.8): the first 128 bits of SHA-256, but for version and variant.
@@ -106,7 +107,7 @@ def find(
     rows = session.connection().execute(
         select(Document.id, Document.given_hash, Artifact.sha256, Document.key, Document.url, Document.title,
                Document.subject_type, Document.subject_title, Document.observed_at, Document.expires_at,
-               Document.artifact_id)
+               Document.artifact_id, Artifact.preserve)
         .join(Source, and_(Source.id == Document.source_id, Source.kind == SourceKind.KEPT,
                            Source.removed_at.is_(None)))
         .outerjoin(Artifact, Artifact.id == Document.artifact_id)
@@ -114,9 +115,9 @@ def find(
                Document.scopes == list(scopes), Document.state != DocumentState.REMOVED)
         .order_by(Document.discovered_at, Document.id)
     )
-    for identity, given_hash, sha256, key, url, title, type_, about, observed, expires, artifact in rows:
+    for identity, given_hash, sha256, key, url, title, type_, about, *rest in rows:
         yield Known(identity, Content(given_hash, sha256), key, url, title,
-                    Subject(type_, about) if about else None, observed, expires, artifact)
+                    Subject(type_, about) if about else None, *rest)
 
 
 def among(column: InstrumentedAttribute[Any], values: Collection[Any]) -> ColumnElement[bool]:
@@ -172,6 +173,7 @@ def moved(given: Given, known: Known) -> list[str]:
         ("uri", elsewhere),
         ("subject", given.subject and given.subject != known.subject),
         ("observed_at", given.observed_at and given.observed_at != known.observed_at),
+        ("original", given.preserve_source and known.preserved is False),
         ("expires_at", given.upload is None and given.expires_at != known.expires_at),
     )
     return [name for name, differs in said if differs]

@@ -8,10 +8,10 @@ from tasks.steps.converting import convert_files
 from tasks.steps.handover import hand_over, hand_to_index
 from tasks.steps.indexing import index_versions, reanalyse_versions, rebuild_index
 from tasks.steps.polling import poll_sources
-from tasks.steps.pruning import prune_polls, prune_runs
+from tasks.steps.pruning import prune_polls, prune_runs, sweep_originals
 from tasks.steps.reading import read_documents
 
 __all__ = [
-    "answer", "convert_files", "hand_over", "hand_to_index", "index_versions", "poll_sources", "prune_polls", "prune_runs",
-    "read_documents", "reanalyse_versions", "rebuild_index",
+    "answer", "convert_files", "hand_over", "hand_to_index", "index_versions", "poll_sources", "prune_polls",
+    "prune_runs", "read_documents", "reanalyse_versions", "rebuild_index", "sweep_originals",
 ]

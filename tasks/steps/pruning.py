@@ -1,4 +1,4 @@
-"""House-keeping: old looks at sources, and old runs with all that belongs to them."""
+"""House-keeping: old looks at sources, bytes of nothing, and old runs with all that belongs to them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from prefect.settings import get_current_settings
 
 from almanac import wiring
 from tasks import housekeeping
+from tasks.keep.sweep import sweep
 from tasks.steps.retries import RETRIED
 from tasks.steps.running import in_thread, now
 
@@ -32,6 +33,13 @@ async def prune_polls(days: int | None) -> int:
     one = wiring.library()
     before = now() - timedelta(days=days or one.settings.keep_polls_days)
     return await in_thread(housekeeping.prune_polls, one.db, before)
+
+
+@task(task_run_name="sweep originals", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
+async def sweep_originals() -> int:
+    """Delete stored bytes that lead to no document any more; how much that was."""
+    one = wiring.library()
+    return await sweep(one.db, one.doors.store, now())
 
 
 @task(task_run_name="prune runs", cache_policy=NO_CACHE, persist_result=False, **RETRIED)

@@ -48,7 +48,7 @@ def test_every_flow_has_the_deployments_that_its_callers_look_for() -> None:
     named = {(it["entrypoint"].partition(":")[2], it["name"]) for it in SHIPPED}
     assert named == {("poll", LIBRARY), ("read", LIBRARY), ("index", LIBRARY), ("retrieve", LIBRARY),
                      ("rebuild", LIBRARY), ("maintain", LIBRARY), ("poll", ASKED), ("read", ASKED),
-                     ("reanalyse", LIBRARY), ("reanalyse", ASKED)}
+                     ("reanalyse", LIBRARY), ("reanalyse", ASKED), ("keep", LIBRARY)}
     assert handover.DEPLOYMENT == LIBRARY
     assert all(it["work_pool"] == {"name": POOL} for it in SHIPPED)
 
@@ -59,7 +59,8 @@ def test_two_have_a_schedule_and_what_is_due_is_done_by_one_run_at_a_time() -> N
         "flows.maintain:maintain": [{"interval": 3600, "slug": "hourly"}]}
     limited = {it["entrypoint"]: it["concurrency_limit"] for it in SHIPPED if "concurrency_limit" in it}
     assert limited.keys() == {"flows.poll:poll", "flows.read:read", "flows.index:index",
-                              "flows.rebuild:rebuild", "flows.maintain:maintain", "flows.reanalyse:reanalyse"}
+                              "flows.rebuild:rebuild", "flows.maintain:maintain", "flows.reanalyse:reanalyse",
+                              "flows.keep:keep"}
     assert all(limit == {"limit": 1, "collision_strategy": "CANCEL_NEW"} for limit in limited.values())
 
 

@@ -84,6 +84,26 @@ async def test_the_original_stays_where_it_is_asked_for(doors: Doors, db: Databa
         assert path.read_bytes() == made.HTML
 
 
+async def test_an_original_may_be_asked_for_later(doors: Doors, db: Database) -> None:
+    await hand_in(doors, Site(), uri=PAGE)
+    before = await hand_in(doors, Site(), uri=PAGE, preserve_source=True)  # not converted yet
+    assert (before.outcome, artifact(db).preserve) == (Outcome.REFRESHED, True)
+    assert len([key async for key, _ in doors.store.written()]) == 1
+    await read(doors)
+    with db.begin() as session:
+        session.get_one(Artifact, before.artifact_id).preserve = False
+    await doors.store.delete(artifact(db).key or "")
+    with db.begin() as session:
+        session.get_one(Artifact, before.artifact_id).key = None
+    after = await hand_in(doors, Site(), uri=PAGE, preserve_source=True)  # its bytes had been let go
+    found = originals.find(db, after.document_id, SCOPES)
+    assert found is not None
+    async with originals.opened(doors, found) as path:
+        assert path.read_bytes() == made.HTML
+    again = await hand_in(doors, Site(), uri=PAGE, preserve_source=True)
+    assert again.outcome is Outcome.UNCHANGED
+
+
 async def test_the_same_page_again_is_nothing_and_a_changed_one_replaces_it(
     doors: Doors, scanner: Telling
 ) -> None:

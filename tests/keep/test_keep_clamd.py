@@ -1,4 +1,4 @@
-"""The scanner: only its exact word that a file is clean lets one pass. The real clamd too, if there is one."""
+"""The scanner: only its exact word that a file is clean lets one pass. The real clamd too, where it is."""
 
 import asyncio
 import os

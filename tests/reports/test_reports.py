@@ -178,7 +178,7 @@ def test_a_document_shows_the_version_that_answers(rows: Rows) -> None:
     rows.version(document, 2, "two")
     rows.answer(document, first)
     found = json.loads(json.dumps(reports.document(rows.db, document.id, MINE)))
-    assert found.keys() == {*reports.DOCUMENT, "source", "version"}
+    assert found.keys() == {*reports.DOCUMENT, "source", "version", "file"}
     assert (found["title"], found["author"], found["source"]) == ("Title", "Ada", "The Tidings")
     version = found["version"]
     assert version.keys() == {*reports.VERSION, "blocks", "text"}

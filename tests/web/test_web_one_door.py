@@ -23,7 +23,8 @@ SPEAKERS: Mapping[str, Reasons] = {
     "ssl": {"tasks.web": "the door"},
     "playwright": {"tasks.web": "the browser behind the guard proxy"},
     "socket": {"tasks.web.dialling": "looking names up", "almanac.stack.preflight": "are our ports free?"},
-    "httpx": {"almanac.client": "our own API"},
+    "httpx": {"almanac.client": "our own API", "tasks.keep.docling_serve": "a server that the owner names"},
+    "obstore": {"tasks.keep.store": "a bucket that the owner names"},
     "http": {"almanac.stack.probe": "are our own parts up?"},
     "psycopg": {"almanac.stack": "our own PostgreSQL"},
     **dict.fromkeys((
@@ -36,8 +37,10 @@ CALLS: Mapping[str, Reasons] = {
     "getaddrinfo": SPEAKERS["socket"],
     "connect_tcp": {"tasks.web": "the door and the guard proxy"},
     "create_datagram_endpoint": {"tasks.web.browser": "our address, as a container sees it"},
+    "open_connection": {"tasks.keep.clamd": "the scanner that the owner names"},
+    "open_unix_connection": {"tasks.keep.clamd": "the scanner that the owner names"},
     **dict.fromkeys((
-        "open_connection", "create_connection", "open_unix_connection", "sock_connect", "gethostbyname",
+        "create_connection", "sock_connect", "gethostbyname",
         "gethostbyname_ex", "urlopen", "urlretrieve", "fetch_url", "fetch_response", "sitemap_search",
         "find_feed_urls"), NOBODY),
     "Door": {"almanac.wiring": "the one door of a process"},
@@ -54,6 +57,7 @@ FETCHING: Reasons = {
     "tasks.discover.kinds.json_api": "a JSON API, page by page",
     "tasks.discover.kinds.documentation": "the shelf, which reads its own files",
     "tasks.discover.documentation": "the shelf, which hands everything else on to the door",
+    "tasks.keep.addresses": "what is at an address that somebody hands in",
     "tasks.read.batch": "a page",
     "tasks.web.door": "the door itself",
 }

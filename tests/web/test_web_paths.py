@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +19,13 @@ from tasks.discover.add import add_single, add_source
 from tasks.discover.documentation import Shelf
 from tasks.discover.poll import poll_source
 from tasks.discover.wishes import NewSource
-from tasks.errors import StageError
+from tasks.errors import StageError, Unsafe
 from tasks.extract.jail import Jail
+from tasks.keep.files import Doors
+from tasks.keep.given import Given, Limits
+from tasks.keep.keep import keep
+from tasks.keep.rows import Kept
+from tasks.keep.store import ObjectStore
 from tasks.read import read_document, read_documents
 
 SAID = ("In the harbour of the old town {place} ferries were counted, more than ever before, and the council "
@@ -212,6 +218,24 @@ async def test_nothing_that_a_source_says_leads_to_a_forbidden_service(
         clean(db)
     await Library(db, open_door(site.pair), jail).live(secret.url("/start"))
     assert secret.connections == 0
+    assert set(connections) == {"127.0.0.1"}
+
+
+@pytest.mark.database
+async def test_an_address_that_is_handed_in_goes_through_the_same_door(
+    places: Any, open_door: Any, db: Database, jail: Jail, connections: list[Any], tmp_path: Path
+) -> None:
+    site, secret = places
+    site.routes = {"/away": (302, b"", {"location": secret.url("/page")}), "/page": html(page())}
+    doors = Doors(db, jail, ObjectStore(tmp_path.as_uri()), None, tmp_path, Limits(http=True))
+    for url in (secret.url("/page"), site.url("/away")):
+        with pytest.raises(Unsafe):
+            await keep(doors, open_door(site.pair), Given(("library",), uri=url), datetime.now(UTC))
+    assert secret.connections == 0
+    kept = await keep(
+        doors, open_door(site.pair), Given(("library",), uri=site.url("/page")), datetime.now(UTC))
+    assert isinstance(kept, Kept)
+    assert kept.created
     assert set(connections) == {"127.0.0.1"}
 
 

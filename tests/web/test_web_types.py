@@ -93,8 +93,13 @@ def test_only_what_declares_to_be_text_is_told_to_be_something_else(
     assert refused.value.reason == reason
 
 
+@pytest.mark.parametrize("body", [PDF, PNG, ZIP, HTML])
+def test_a_file_may_be_anything(body: bytes) -> None:
+    check(Wanted.FILE, "application/octet-stream", body)
+
+
 @pytest.mark.parametrize("body", [PDF, PNG, ZIP, b"\xff\xd8\xff\xe0", b"GIF89a", b"a\x00b"])
-@pytest.mark.parametrize("wanted", list(Wanted))
+@pytest.mark.parametrize("wanted", [wanted for wanted in Wanted if wanted is not Wanted.FILE])
 def test_nothing_is_wanted_that_is_binary(body: bytes, wanted: Wanted) -> None:
     with pytest.raises(Permanent, match="it declares text/html but is"):
         check(wanted, "text/html", body)
@@ -131,5 +136,6 @@ async def test_we_ask_for_what_is_wanted(site: Any, door: Any) -> None:
         await door.fetch(site.url("/page"), wanted)
     asked = [request.headers["accept"] for request in site.requests if request.path == "/page"]
     assert [accept.partition(",")[0] for accept in asked] == [
-        "text/html", "application/atom+xml", "application/json", "application/xml", "application/atom+xml",
+        "text/html", "application/atom+xml", "application/json", "application/xml", "*/*",
+        "application/atom+xml",
     ]
