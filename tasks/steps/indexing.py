@@ -38,7 +38,8 @@ async def rebuild_index() -> int:
     one = wiring.library()
     async with told("index"), turn(one.db, "rebuild"):
         with one.successor() as new:
-            await in_thread(follow.fill, one.db, new.embedder, new.index)
+            with new.filling() as much:
+                await in_thread(follow.fill, one.db, new.embedder, much)
             async with turn(one.db, "index"):
                 done = await in_thread(follow.fill, one.db, new.embedder, new.index)
                 await in_thread(one.adopt, new)
