@@ -21,8 +21,8 @@ from tasks.index.rows import Cut
 from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw
 from tasks.ports import Embedder, Index
 
-__all__ = ["Comparison", "Filled", "Hold", "Indexed", "answering", "current_hold", "describe", "fill", "held", "holds",
-           "index_versions", "release", "repair", "used", "verify", "waiting"]
+__all__ = ["Comparison", "Filled", "Hold", "Indexed", "answering", "current_hold", "describe", "fill", "held",
+           "holds", "index_versions", "release", "repair", "used", "verify", "waiting"]
 
 BATCH_VERSIONS = 16
 BATCH_CHARACTERS = 400_000  # some 500 chunks; one version may be longer, and is a batch of its own

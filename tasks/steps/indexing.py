@@ -6,6 +6,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from almanac import wiring
+from models.session import Database
 from tasks.chunk import cut
 from tasks.index import follow
 from tasks.steps.retries import RETRIED
@@ -38,8 +39,7 @@ async def rebuild_index() -> int:
     one = wiring.library()
     async with told("index"), turn(one.db, "rebuild"):
         with one.successor() as new:
-            with new.filling() as much:
-                await in_thread(follow.fill, one.db, new.embedder, much)
+            await in_thread(fill_apart, one.db, new)
             async with turn(one.db, "index"):
                 done = await in_thread(follow.fill, one.db, new.embedder, new.index)
                 await in_thread(one.adopt, new)
@@ -47,3 +47,9 @@ async def rebuild_index() -> int:
         await in_thread(one.let_go)
     await show("rebuilt", [done.to_json()])
     return done.indexed
+
+
+def fill_apart(db: Database, new: wiring.Searched) -> None:
+    """Nearly all of the work, while the old collection is still written to."""
+    with new.filling() as index:
+        follow.fill(db, new.embedder, index)
