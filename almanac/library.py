@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 STARTING, READY = "starting", "ok"
 DRAIN_SECONDS = 5  # for answers that are under way when the process ends
 RETRY_SECONDS = 0.2
+MANY = 10_000  # chunks that the index lacks: written by a process of their own, for their memory
 
 
 def main() -> None:
@@ -157,7 +158,7 @@ class Process:
         return [
             ("database", lambda: self._open_database(token)),
             ("model", lambda: one.embedder),
-            ("index", lambda: follow.repair(one.db, one.embedder, one.index)),
+            ("index", self._mend_index),
             ("documentation", self._learn_documentation),
             ("worker", self._let_runs_begin),
         ]
@@ -169,6 +170,13 @@ class Process:
         temporary.clear(self.library.doors.folder)
         if left := read.release(self.library.db, self.library.worker):
             log.info("%d documents that an earlier process was reading are free again", left)
+
+    def _mend_index(self) -> None:
+        one = self.library
+        if one.index.count() + MANY < follow.answering(one.db):
+            with one.refilling() as index:
+                follow.fill(one.db, one.embedder, index)
+        follow.repair(one.db, one.embedder, one.index)
 
     def _let_runs_begin(self) -> None:
         self._whole.set()

@@ -1,7 +1,7 @@
 """Which adapter stands behind each port: the only place that names them, and that knows of modes."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from importlib.resources import files
 from os import getpid
@@ -263,6 +263,15 @@ class Library:
             if self.searched is not new:
                 new.close()
 
+    @contextmanager
+    def refilling(self) -> Iterator[Index]:
+        """What answers, closed meanwhile, for very many writes."""
+        row = self.searched.row
+        self.searched.close()
+        self.searched = Searched(self, row)
+        with self.searched.filling() as index:
+            yield index
+
     def adopt(self, new: "Searched") -> None:
         """Let it answer from now on; questions that are under way end with what they began with."""
         collections.switch(self.db, new.row.name)
@@ -308,6 +317,10 @@ class Searched:
     def index(self) -> Index:
         self._opened = self._library.collections.open(self.row.name, self.row.dimensions)
         return self._opened
+
+    def filling(self) -> AbstractContextManager[Index]:
+        """The collection while it is not open, for very many writes."""
+        return self._library.collections.filling(self.row.name, self.row.dimensions)
 
     def close(self) -> None:
         if self._opened:

@@ -104,7 +104,7 @@ def ingest(environment: dict[str, str], base: str) -> list[str]:
     ]
 
 
-def plant(connection: psycopg.Connection[Any], vectors: np.ndarray) -> None:
+def plant(connection: psycopg.Connection[Any], vectors: np.ndarray, embedder: str = "all-MiniLM-L6-v2") -> None:
     """Synthetic chunks with real text, four to a document, written as the index stage would have."""
     chance = random.Random(7)
     connection.execute("""
@@ -128,7 +128,6 @@ def plant(connection: psycopg.Connection[Any], vectors: np.ndarray) -> None:
         for (n, document, version), four in zip(made, texts, strict=True):
             copy.write_row((version, document, ["library"], 1, "[]", "\n\n".join(four), str(n), f"Synthetic {n}",
                             "https://synthetic.example/", "none", datetime.now(UTC), datetime.now(UTC)))
-    [embedder] = connection.execute("SELECT embedder FROM chunk LIMIT 1").fetchone()
     with connection.cursor().copy("""COPY chunk (id, version_id, document_id, source_id, scopes, position, text, headings,
             start, "end", tokens, digest, vector, embedder, state) FROM STDIN""") as copy:
         copy.set_types(["uuid", "uuid", "uuid", "uuid", "text[]", "int4", "text", "text[]", "int4", "int4", "int4",
@@ -184,9 +183,9 @@ def retrieval(environment: dict[str, str], scratch: Path) -> list[str]:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     with psycopg.connect(Postgres(home).url(driver="postgresql")) as connection:
         plant(connection, vectors)
-    client.rebuild_index()
-    while (there := client.verify_index()["indexed"]) < CHUNKS:
-        print(f"{there} of {CHUNKS} chunks in the index", file=sys.stderr)
+    run = client.rebuild_index()["flow_run_id"]
+    while client.run(run)["state"] != "completed":
+        print("the index is filled", file=sys.stderr)
         time.sleep(2)
     time.sleep(SETTLING)  # the index is arranged anew in the background, some seconds after the last write
     ours: list[float] = []

@@ -1,6 +1,7 @@
 """The outside, in our words. Stages take these as arguments; wiring names the adapters."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -345,6 +346,10 @@ class Collections(Protocol):
 
     def open(self, name: str, dimensions: int) -> Index:
         """The collection of this name, made where there is none. Raises Transient when it cannot be had."""
+        ...
+
+    def filling(self, name: str, dimensions: int) -> AbstractContextManager[Index]:
+        """The same, for very many writes: in the end it is arranged for questions, and closed."""
         ...
 
     def remove(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """Pieces: a version's blocks cut for an embedder, each with its place in the version's text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -34,8 +34,9 @@ def cut(title: str, blocks: Sequence[Block], count: Count, window: int) -> list[
     """The pieces of a version, in order; none for a version without text. The same input, the same pieces.
 
     ``count`` gives the tokens of each text, special ones not included; ``window`` is how many of them the
-    embedder reads, and no ``embedded`` has more. Every character that is not white space lies in a piece, and
-    no piece lies inside another.
+    embedder reads, and no ``embedded`` has more. Every character that is not white space lies in a piece, or
+    in a stretch that says word by word what a piece says: no two have one ``embedded``. No piece lies inside
+    another.
     """
     target = min(window - window // 16, LARGEST)
     page = Page(title, list(place(blocks)), text_of(blocks), Meter(count), target)
@@ -49,13 +50,22 @@ def cut(title: str, blocks: Sequence[Block], count: Count, window: int) -> list[
 def build(page: Page) -> tuple[list[Piece], int]:
     """The pieces at this target, and the tokens of the longest embedded text."""
     atoms = atomise(page)
-    drafts = [draft(page, atoms[first:last]) for first, last in Packing(page, atoms).stretches()]
+    stretches = Packing(page, atoms).stretches()
+    drafts = without_twins(draft(page, atoms[first:last]) for first, last in stretches)
     sizes = page.meter.count([piece.embedded for piece in drafts]) if drafts else []
     pieces = [
         replace(piece, position=position, tokens=size - piece.tokens)
         for position, (piece, size) in enumerate(zip(drafts, sizes, strict=True))
     ]
     return pieces, max(sizes, default=0)
+
+
+def without_twins(drafts: Iterable[Piece]) -> list[Piece]:
+    """The first of those that are embedded alike: the others could only be found in its place."""
+    first: dict[str, Piece] = {}
+    for piece in drafts:
+        first.setdefault(piece.embedded, piece)
+    return list(first.values())
 
 
 def draft(page: Page, atoms: Sequence[Atom]) -> Piece:

@@ -18,6 +18,7 @@ from tasks.errors import StageError, Transient
 from tasks.index.folder import Folder, identity, usable
 from tasks.index.points import DENSE, WORDS, is_empty, require_size, same_payload, stale, unlike
 from tasks.index.shard import (
+    UNOPTIMISED,
     Named,
     carry,
     config,
@@ -30,11 +31,10 @@ from tasks.index.shard import (
     without_graph,
 )
 from tasks.index.words import question
-from tasks.ports import Entry, Filter, Hit, Payload, Vectors
+from tasks.ports import Entry, Filter, Hit, Index, Payload, Vectors
 
 BATCH = 500  # points a write, in which the engine keeps Python's lock for some 20 ms
 PAGE = 5_000
-UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
 QUIET = 5.0  # seconds without a write before they get one: what is written meanwhile is written twice
 OF_OLD = "all-MiniLM-L6-v2"  # the folder of releases whose index knew no words
 CONFIG = "edge_config.json"  # without which the engine opens nothing
@@ -129,6 +129,12 @@ class EdgeIndex:
             yield from (cast(UUID, record.id) for record in records)
             if offset is None:
                 return
+
+    def optimise(self) -> None:
+        """Build the search graph now, in this process, which does nothing else meanwhile."""
+        with self._writing, self._use("be optimised") as open_shard:
+            open_shard.optimize()
+            open_shard.flush()
 
     def stale(self, payloads: Sequence[Payload]) -> set[UUID]:
         records = self._records(payloads, with_vector=False)
@@ -307,6 +313,17 @@ class EdgeCollections:
 
     def open(self, name: str, dimensions: int) -> EdgeIndex:
         return EdgeIndex(self._folder / name, dimensions)
+
+    @contextmanager
+    def filling(self, name: str, dimensions: int) -> Iterator[Index]:
+        from tasks.index.apart import Apart
+
+        apart = Apart(self._folder / name, dimensions)
+        try:
+            yield apart
+            apart.finish()
+        finally:
+            apart.close()
 
     def remove(self, name: str) -> None:
         with usable(self._folder / name):

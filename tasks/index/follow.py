@@ -12,7 +12,7 @@ from models import lease
 from models.session import Database
 from models.states import ChunkState
 from models.tables import Chunk
-from tasks.index.check import Comparison, Filled, agree, describe, fill, lacks, verify
+from tasks.index.check import Comparison, Filled, agree, answering, describe, fill, lacks, verify
 from tasks.index.claim import claim, held, holding, holds, release, take_over, waiting
 from tasks.index.fill import write_chunks
 from tasks.index.limits import Hold, current_hold, used
@@ -22,8 +22,8 @@ from tasks.index.rows import Cut
 from tasks.index.switch import insert_pending, put_aside, retire, switch, withdraw
 from tasks.ports import Embedder, Gate, Index
 
-__all__ = ["Comparison", "Filled", "Hold", "Indexed", "current_hold", "describe", "fill", "held", "holds",
-           "index_versions", "release", "repair", "used", "verify", "waiting"]
+__all__ = ["Comparison", "Filled", "Hold", "Indexed", "answering", "current_hold", "describe", "fill", "held",
+           "holds", "index_versions", "release", "repair", "used", "verify", "waiting"]
 
 Analyse = Callable[[Sequence[UUID]], object]
 """Has versions understood before they are cut; what it raises (a model that is away) holds the queue."""

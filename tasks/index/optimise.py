@@ -13,10 +13,15 @@ import qdrant_edge as engine
 PR_SET_PDEATHSIG = 1
 
 
-def main(path: str) -> None:
+def end_with_parent() -> None:
+    """Be nobody's work that is left over, and nobody's hindrance."""
     os.nice(10)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main(path: str) -> None:
+    end_with_parent()
     shard = engine.EdgeShard.load(path)
     shard.optimize()
     shard.flush()

@@ -1,7 +1,7 @@
 """The index on a Qdrant server or cluster, which shards and replicates as its owner has configured it."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from typing import TypeVar, cast
 from uuid import UUID
@@ -26,7 +26,7 @@ from tasks.index.points import (
     wanted,
 )
 from tasks.index.words import Sparse, passage, question
-from tasks.ports import Entry, Filter, Hit, Payload, Vectors
+from tasks.ports import Entry, Filter, Hit, Index, Payload, Vectors
 
 BATCH = 500  # points a request: some 3 MB
 PAGE = 5_000
@@ -159,6 +159,9 @@ class ServerCollections:
 
     def open(self, name: str, dimensions: int) -> ServerIndex:
         return ServerIndex(self._client, PREFIX + name, dimensions)
+
+    def filling(self, name: str, dimensions: int) -> AbstractContextManager[Index]:
+        return nullcontext(self.open(name, dimensions))
 
     def remove(self, name: str) -> None:
         with translated("be removed"):

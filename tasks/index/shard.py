@@ -15,6 +15,7 @@ from tasks.ports import Entry, Filter
 
 Named = list[float] | engine.SparseVector
 
+UNOPTIMISED = 20_000  # points without a search graph: a question looks at each, in about a millisecond
 COLD = engine.Memory.Cold  # read from the disk's cache when a question needs it
 KEYWORD = engine.KeywordIndexParams(memory=COLD, enable_hnsw=False)
 FIELDS: dict[str, engine.KeywordIndexParams | engine.UuidIndexParams | engine.DatetimeIndexParams] = {
@@ -43,7 +44,7 @@ def config(dimensions: int, unoptimised: int) -> engine.EdgeConfig:
     """
     dense = engine.EdgeVectorParams(size=dimensions, distance=engine.Distance.Cosine)
     words = engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf, memory=COLD)
-    kilobytes = max(1, unoptimised * dimensions * 4 // 1024 // 2)
+    kilobytes = max(1, min(unoptimised, UNOPTIMISED) * dimensions * 4 // 1024 // 2)
     return engine.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={WORDS: words}, wal_enabled=True,
                              optimizers=engine.EdgeOptimizersConfig(indexing_threshold=kilobytes))
 

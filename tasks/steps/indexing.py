@@ -9,6 +9,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from almanac import wiring
+from models.session import Database
 from tasks.analyse.follow import analyse_versions, reanalyse
 from tasks.chunk import cut
 from tasks.index import follow
@@ -59,7 +60,7 @@ async def rebuild_index() -> int:
     one = wiring.library()
     async with told("index"), turn(one.db, "rebuild"):
         with one.successor() as new:
-            await in_thread(follow.fill, one.db, new.embedder, new.index)
+            await in_thread(fill_apart, one.db, new)
             async with turn(one.db, "index"):
                 done = await in_thread(follow.fill, one.db, new.embedder, new.index)
                 await in_thread(one.adopt, new)
@@ -67,3 +68,9 @@ async def rebuild_index() -> int:
         await in_thread(one.let_go)
     await show("rebuilt", [done.to_json()])
     return done.indexed
+
+
+def fill_apart(db: Database, new: wiring.Searched) -> None:
+    """Nearly all of the work, while the old collection is still written to."""
+    with new.filling() as index:
+        follow.fill(db, new.embedder, index)

@@ -1,5 +1,6 @@
 """Cutting: what becomes of headings, tables, code, lists and texts without borders."""
 
+import random
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -76,7 +77,7 @@ def test_nothing_is_merged_across_a_top_heading() -> None:
 
 
 def test_many_tiny_paragraphs_are_merged_up_to_the_target() -> None:
-    found = pieces(*[paragraph("two words") for _ in range(400)])
+    found = pieces(*[paragraph(f"word {i}") for i in range(400)])
     assert len(found) < 20
     assert min(piece.tokens for piece in found) >= WINDOW // 4
 
@@ -151,7 +152,12 @@ def test_every_piece_of_a_table_has_its_header_in_front() -> None:
     assert "Port | Depth" not in found[1].text
 
 
-@pytest.mark.parametrize("text", ["สวัสดีชาวโลก" * 400, "天地玄黄宇宙洪荒" * 400, "QUJDREVG" * 600])
+def unspaced(letters: str, length: int) -> str:
+    return "".join(random.Random(letters).choices(letters, k=length))
+
+
+@pytest.mark.parametrize("text", [
+    unspaced("สวัดีชาโลก", 4_800), unspaced("天地玄黄宇宙洪荒", 3_200), unspaced("QUJDREVG", 4_800)])
 def test_a_long_text_without_spaces_is_cut_by_length(text: str) -> None:
     found = pieces(paragraph(text))
     assert len(found) > 3
@@ -201,3 +207,35 @@ def test_texts_are_counted_in_few_batches() -> None:
     cut("Harbour", [paragraph(sentences(9, f"ship {i}")) for i in range(40)], counted, 256)
     assert len(calls) < 10
     assert sum(calls) < 40 * 9 + 100
+
+
+def test_what_is_said_again_word_by_word_is_one_piece() -> None:
+    notice = [heading("Notice"), paragraph(sentences(4))]
+    found = pieces(*notice, heading("Tides"), paragraph("High."), *notice, *notice)
+    assert [piece.headings for piece in found] == [("Notice",), ("Tides",)]
+    assert [piece.position for piece in found] == [0, 1]
+
+
+def test_one_line_of_a_megabyte_is_cut_like_any_other() -> None:
+    line = " ".join(f"word{i}" for i in range(100_000))
+    found = pieces(paragraph(line), window=254)
+    assert " ".join(piece.text for piece in found) == line
+
+
+def test_two_tables_keep_each_its_own_header() -> None:
+    def table(name: str) -> Block:
+        rows = [f"{name} | Depth", *(f"{name} {i} | {i}" for i in range(40))]
+        return Block(BlockKind.TABLE, "\n".join(rows), header_rows=1)
+
+    found = pieces(table("Port"), table("Lake"))
+    for piece in found:
+        held = {name for name in ("Port", "Lake") if f"{name} 1" in piece.text or f"{name} 2" in piece.text}
+        assert all(f"{name} | Depth" in piece.embedded for name in held) or len(held) == 2
+
+
+def test_a_nested_list_stays_in_order_and_a_long_item_is_cut_by_sentences() -> None:
+    items = [Block(BlockKind.LIST_ITEM, sentences(30 if i == 3 else 2, f"item {i}"), level=1 + i % 2)
+             for i in range(8)]
+    found = pieces(*items)
+    assert all(re.match(r"Sentence \d+ says", piece.text) for piece in found)
+    assert [piece.start for piece in found] == sorted(piece.start for piece in found)

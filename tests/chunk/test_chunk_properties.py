@@ -52,7 +52,9 @@ def check_places(text: str, found: list[Piece]) -> None:
         assert text[piece.start : piece.end] == piece.text
         assert piece.text.strip()
         covered[piece.start : piece.end] = [True] * (piece.end - piece.start)
-    assert all(covered)
+    assert len({piece.embedded for piece in found}) == len(found)
+    for gap in re.finditer("0+", "".join("1" if it else "0" for it in covered)):  # said by a piece already
+        assert any(text[slice(*gap.span())].strip() in piece.text for piece in found)
     for before, after in pairwise(found):
         assert before.start < after.start
         assert before.end < after.end

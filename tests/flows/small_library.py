@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,6 +154,9 @@ class Successor(NamedTuple):
 
     embedder: Hashes
     index: Vault
+
+    def filling(self) -> AbstractContextManager[Vault]:
+        return nullcontext(self.index)
 
 
 class Lines:

@@ -7,9 +7,11 @@ from threading import Barrier
 from time import sleep
 
 import pytest
+from small_library import Hashes
 
 from almanac.settings import Settings
 from almanac.wiring import Library, Once
+from models.session import Database
 from tasks.errors import Transient
 from tasks.web import chromium
 
@@ -88,3 +90,49 @@ def test_a_library_with_a_browser_has_one_for_all_and_closes_it(
     library.close()
     with pytest.raises(Transient, match="the browser is being stopped"):
         asyncio.run(library.renderer.render("http://a.example/"))
+
+
+@pytest.mark.database
+def test_a_library_lets_another_collection_answer_and_removes_the_old_one(db: Database, home: Path) -> None:
+    library = Library(Settings(home=home))
+    library.db, library.bundled = db, Hashes()
+    old = library.searched
+    assert (library.embedder.name, library.index.count(), library.is_outdated) == ("hashes", 0, False)
+    with library.successor() as begun:
+        assert begun.index.count() == 0
+    assert library.is_outdated  # a rebuild that was killed goes on at the next start
+    with library.successor() as new:
+        assert new.row.name == begun.row.name
+        with new.filling() as index:
+            assert index.count() == 0
+        assert new.index.count() == 0
+        library.adopt(new)
+    assert (library.searched, library.index, library.is_outdated) == (new, new.index, False)
+    assert old.index.count() == 0  # for a question that is under way
+    library.let_go()
+    assert [it.name for it in (home / "index").iterdir()] == [new.row.name]
+    library.close()
+    again = Library(Settings(home=home))
+    again.db, again.bundled = db, Hashes()
+    assert again.searched.row.name == new.row.name
+    again.close()
+
+
+@pytest.mark.database
+def test_another_model_in_the_settings_does_not_answer_before_its_collection_is_full(
+    db: Database, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Library(Settings(home=home))
+    first.db, first.bundled = db, Hashes()
+    assert first.index.count() == 0
+    first.close()
+    library = Library(Settings(home=home, embeddings_url="http://tei/v1", embeddings_model="bge"))
+    library.db, library.bundled, served = db, Hashes(), Hashes()
+    served.name, served.dimensions = "bge", 8
+    monkeypatch.setattr(library, "served", lambda *_: served)
+    assert (library.embedder.name, library.is_outdated) == ("hashes", True)
+    with library.successor() as new:
+        library.adopt(new)
+    assert (library.embedder, library.searched.row.address) == (served, "http://tei/v1")
+    assert (library.searched.row.dimensions, library.is_outdated) == (8, False)
+    library.close()

@@ -22,6 +22,7 @@ from models.states import ChunkState, DocumentState, SourceKind
 from models.tables import Chunk, Document, DocumentVersion, Source
 from tasks.chunk import cut
 from tasks.index import follow
+from tasks.index.apart import Apart
 from tasks.index.edge import EdgeIndex
 from tasks.index.server import ServerCollections, ServerIndex
 from tasks.ports import Embedder, Entry, Filter, Index, Vectors
@@ -207,6 +208,14 @@ def server() -> ServerIndex:
     """The adapter of a Qdrant server."""
     with warnings.catch_warnings(action="ignore"):  # the stand-in has no payload indexes
         return ServerCollections(cast(QdrantClient, OneAtATime())).open("hashing", DIMENSIONS)
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Iterator[Apart]:
+    """The real engine in a process of its own."""
+    index = Apart(tmp_path / "apart", DIMENSIONS)
+    yield index
+    index.close()
 
 
 @pytest.fixture(params=["edge", "server"])
