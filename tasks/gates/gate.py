@@ -1,7 +1,6 @@
-"""The adapter of ``ports.Gate``: the three suites over what the database says, judged by Great Expectations."""
+"""The adapter of ``ports.Gate``: the three suites, over what the database says."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -41,5 +40,5 @@ class Gates:
 
 
 def remark(gate: str, found: Finding, of: str) -> Remark:
-    tell = partial(Remark, gate, found.expectation, found.severity, found.reason, found.observed, found.passage)
-    return tell(**{of: found.id})
+    said = found.expectation, found.severity, found.reason, found.observed, found.passage
+    return Remark(gate, *said, **{of: found.id})

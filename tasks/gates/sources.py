@@ -20,7 +20,8 @@ LATEST = 3  # texts that are held to it: one short notice is no change of the si
 def sources_of(db: Database, versions: Collection[UUID]) -> list[UUID]:
     with db.begin() as session:
         return list(session.scalars(
-            select(Document.source_id).distinct().join(DocumentVersion, DocumentVersion.document_id == Document.id)
+            select(Document.source_id).distinct()
+            .join(DocumentVersion, DocumentVersion.document_id == Document.id)
             .where(DocumentVersion.id.in_(versions)).order_by(Document.source_id)))
 
 

@@ -43,7 +43,8 @@ def goes_back_and_forth(
         return None
     said_before = select(DocumentVersion.id).where(
         DocumentVersion.document_id == document.id,
-        or_(DocumentVersion.content_hash == content_hash, DocumentVersion.essence == essence(blocks, now.date())))
+        or_(DocumentVersion.content_hash == content_hash,
+            DocumentVersion.essence == essence(blocks, now.date())))
     if not session.scalar(select(exists(said_before.subquery().select()))):
         return None
     return f"it goes back and forth between two texts: version {newest.number} stands"

@@ -143,7 +143,8 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         return unremembered(seen) | standing(session, document)
     body = text_of(extracted.blocks)
     content_hash = digest(body)
-    if content_hash == document.content_hash or is_noise_only(session, document, extracted.blocks, fetched.fetched_at):
+    if content_hash == document.content_hash or is_noise_only(
+            session, document, extracted.blocks, fetched.fetched_at):
         return seen | standing(session, document)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(content_hash, 0))))
     if twin := find_twin(session, document, fetched, extracted, content_hash, body):

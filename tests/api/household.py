@@ -81,7 +81,8 @@ class Threads:
         ids = [UUID(it) for it in parameters.get("document_ids", [])] or None
         asyncio.run(read_documents(it.db, it.fetcher, it.parser, it.worker, 100, datetime.now(UTC), ids))
         hour, day = it.settings.articles_per_hour, it.settings.articles_per_day
-        follow.index_versions(it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC), gate=it.gate)
+        follow.index_versions(
+            it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC), gate=it.gate)
 
 
 class Household:
