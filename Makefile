@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: help up down test check bench bench-door bench-extraction bench-feeds bench-gates bench-orchestration bench-scheduler bench-sitemaps conformance test-kills
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ bench-extraction: $(VENV)/installed-for-tests ## the text of the articles in COR
 
 bench-feeds: $(VENV)/installed-for-tests ## entries and links of the feeds in CORPUS=folder beside feedparser alone
 	$(BIN)/python benchmarks/feeds.py $(CORPUS)
+
+bench-gates: $(VENV)/installed-for-tests ## what the quality gates cost for 500 versions
+	$(BIN)/python benchmarks/gates.py
 
 bench-scheduler: $(VENV)/installed-for-tests ## a pass over 1,000 sources beside bare conditional requests
 	$(BIN)/python benchmarks/scheduler.py

@@ -108,15 +108,16 @@ def report(
 
 def results(scopes: Sequence[str]) -> Select[Any]:
     """What gates found, with the source that it is of, newest first."""
+    columns: list[Any] = [GateResult.id, GateResult.judged_at, *RESULT, Source.id.label("source_id"),
+                          Source.name.label("source")]
     return (
-        select(GateResult.id, GateResult.judged_at, *RESULT, Source.id.label("source_id"),
-               Source.name.label("source"))
+        select(*columns)
         .join(Source, Source.id == GateResult.source_id)
         .where(GateResult.scopes.contained_by(list(scopes)))
         .order_by(GateResult.judged_at.desc(), GateResult.id.desc()))
 
 
-def counted(scopes: Sequence[str]) -> Select[Any]:
+def counted(scopes: Sequence[str]) -> Select[str | None, int]:
     return (
         select(DocumentVersion.verdict, func.count().label("versions"))
         .join(Document, Document.id == DocumentVersion.document_id)

@@ -66,7 +66,7 @@ class Examination:
         result = self._batch.get_batch({"dataframe": frame}).validate(suite, result_format=FORMAT)
         found: dict[int, list[int]] = {}
         for each in result.results:
-            asked = each.expectation_config
+            asked: Any = each.expectation_config
             rows = each.result.get("unexpected_index_list", [] if each.success else None)
             if rows is None:
                 raise ValueError(f"{asked.type} of the column {asked.kwargs['column']}")

@@ -20,6 +20,7 @@ QUOTED = 0.3  # of the weight, where the text is about such passages
 TOGETHER = 3  # sentences
 LONGEST = 300  # characters of a passage that is told
 NAMED = re.compile(r"%([A-Z]+)%")
+FLAGS = re.VERBOSE | re.MULTILINE | re.DOTALL
 
 ABOUT = re.compile(  # what a text on such attacks speaks of
     r"\b(?:prompt[ -]injections?|jailbreaks?|(?:large )?language models?|llms?|chat ?bots?|ai safety"
@@ -39,7 +40,7 @@ def rules() -> list[tuple[float, re.Pattern[str]]]:
     names: dict[str, str] = {}
     for name, pattern in stated["names"].items():
         names[name] = filled(pattern, names)
-    return [(rule["weight"], re.compile(filled(rule["pattern"], names), re.VERBOSE))
+    return [(rule["weight"], re.compile(filled(rule["pattern"], names), FLAGS))
             for rule in stated["rule"]]
 
 
@@ -56,18 +57,30 @@ class Order(NamedTuple):
 
 def orders(blocks: Sequence[Block]) -> Order:
     """The passage of the blocks that most gives orders to a model; of weight 0 where none does."""
-    factor = QUOTED if is_about(blocks) else 1.0
-    found = [Order(0.0, "")]
-    for block in blocks:
-        shown = block.kind in SHOWN
-        for passage in passages(block.text):
-            said = plain(passage)
-            weight = weigh(said) * (factor if shown else 1.0)
-            if weight and not shown and factor < 1:
-                unquoted = weigh(QUOTATION.sub(" ", said))
-                weight = max(unquoted, weight * factor)
-            found.append(Order(round(weight, 2), passage[:LONGEST]))
-    return max(found, key=lambda order: order.weight)
+    found = [(block, passage) for block in blocks for passage in suspicious(block.text)]
+    factor = QUOTED if found and is_about(blocks) else 1.0
+    weighed = [Order(round(weight_in(block, passage, factor), 2), passage[:LONGEST])
+               for block, passage in found]
+    return max(weighed, key=lambda order: order.weight, default=Order(0.0, ""))
+
+
+def suspicious(text: str) -> Iterator[str]:
+    """The passages of a text of which any rule says something; most texts have none."""
+    sentences = [part for part in SENTENCE_END.split(text) if part.strip()]
+    if not weigh(plain(sentences)):
+        return
+    for at in range(max(1, len(sentences) - TOGETHER + 1)):
+        passage = sentences[at:at + TOGETHER]
+        if weigh(plain(passage)):
+            yield "\n".join(passage)
+
+
+def weight_in(block: Block, passage: str, factor: float) -> float:
+    """``factor`` is for what is only shown: by its kind of block, or in quotation marks."""
+    said = plain(passage.split("\n"))
+    if factor == 1 or block.kind in SHOWN:
+        return weigh(said) * factor
+    return max(weigh(QUOTATION.sub(" ", said)), weigh(said) * factor)
 
 
 def weigh(passage: str) -> float:
@@ -76,20 +89,15 @@ def weigh(passage: str) -> float:
 
 def is_about(blocks: Iterable[Block]) -> bool:
     """Whether what the text says itself, its quotations aside, is about models and attacks on them."""
-    said = [QUOTATION.sub(" ", plain(block.text)) for block in blocks if block.kind not in SHOWN]
+    own = (block for block in blocks if block.kind not in SHOWN)
+    said = [QUOTATION.sub(" ", plain([block.text])) for block in own]
     terms = [term for text in said for term in ABOUT.findall(text)]
     return len(terms) >= 2 and len(set(terms)) >= 2 and any(CORE.search(text) for text in said)
 
 
-def passages(text: str) -> Iterator[str]:
-    """Each run of a few sentences."""
-    sentences = [part for part in SENTENCE_END.split(text) if part.strip()]
-    for at in range(max(1, len(sentences) - TOGETHER + 1)):
-        yield " ".join(sentences[at:at + TOGETHER])
-
-
-def plain(text: str) -> str:
-    """As a model reads it: compatible forms alike, without invisible characters, letters joined again."""
-    seen = "".join(mark for mark in normalize("NFKC", text) if category(mark) != "Cf")
+def plain(sentences: Iterable[str]) -> str:
+    """As a model reads them, a line each: without what is invisible, letters that stand apart joined again."""
+    text = normalize("NFKC", "\n".join(sentences))
+    seen = "".join(mark for mark in text if mark.isascii() or category(mark) != "Cf")
     joined = SPACED.sub(lambda found: found[0].replace(" ", ""), seen)
-    return " ".join(joined.lower().split())
+    return "\n".join(" ".join(line.split()) for line in joined.lower().split("\n"))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, or_, select, update
+from sqlalchemy import Row, Select, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from models.blocks import Block, BlockKind
@@ -56,14 +56,14 @@ def measured(row: Row[Any], measures: Mapping[str, Callable[[], tuple[Any, str]]
 def load(db: Database, versions: Sequence[UUID]) -> Sequence[Row[Any]]:
     """What is measured of each, and the length of the text that it would replace."""
     before = aliased(DocumentVersion)
+    said: list[Any] = [getattr(DocumentVersion, name) for name in MEASURED]
+    query: Select[Any] = (
+        select(*said, Document.url, before.text.label("before"))
+        .join(Document, Document.id == DocumentVersion.document_id)
+        .outerjoin(before, before.id == Document.version_id)
+        .where(DocumentVersion.id.in_(versions)).order_by(DocumentVersion.read_at, DocumentVersion.id))
     with db.begin() as session:
-        return session.execute(
-            select(*(getattr(DocumentVersion, name) for name in MEASURED), Document.url,
-                   before.text.label("before"))
-            .join(Document, Document.id == DocumentVersion.document_id)
-            .outerjoin(before, before.id == Document.version_id)
-            .where(DocumentVersion.id.in_(versions)).order_by(DocumentVersion.read_at, DocumentVersion.id)
-        ).all()
+        return session.execute(query).all()
 
 
 def own(row: Row[Any]) -> dict[str, Callable[[], tuple[Any, str]]]:
@@ -119,7 +119,9 @@ def others(
     return {"likeness": nearest}
 
 
-def sharing(session: Session, row: Row[Any], numbers: list[int], batch: Sequence[UUID]) -> Sequence[Row[Any]]:
+def sharing(
+    session: Session, row: Row[Any], numbers: list[int], batch: Sequence[UUID]
+) -> Sequence[Row[str, str]]:
     """The standing versions of other documents that share a part of their sketch.
 
     Of those that are judged in the same batch, the ones that were read before: of two, the later repeats.

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from uuid import UUID, uuid4
 
-from sqlalchemy import any_, delete, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, any_, delete, insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from models import lease
@@ -81,7 +81,7 @@ def refuse(session: Session, version: UUID, document: UUID, gate: str, reasons: 
 
 def forget(session: Session, gate: str, versions: Mapping[UUID, UUID]) -> None:
     """What the gate said before of these versions and, where it judges them too, of their sources."""
-    old = GateResult.version_id.in_(versions) & (GateResult.gate == gate)
+    old: ColumnElement[bool] = GateResult.version_id.in_(versions) & (GateResult.gate == gate)
     if gate == VERSIONS:
         sources = select(Document.source_id).where(Document.id.in_(versions.values()))
         old = or_(old, GateResult.version_id.is_(None) & GateResult.source_id.in_(sources))

@@ -27,8 +27,9 @@ def is_noise_only(session: Session, document: Claimed, blocks: Sequence[Block], 
     A date that was the day's when the version was read may still be there, and be the day's no more.
     """
     newest = newest_of(session, document)
-    days = {now.date(), newest.read_at.date()} if newest and newest.essence else set()
-    return any(essence(blocks, day) == newest.essence for day in days)
+    if newest is None or newest.essence is None:
+        return False
+    return newest.essence in {essence(blocks, day) for day in (now.date(), newest.read_at.date())}
 
 
 def goes_back_and_forth(
