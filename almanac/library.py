@@ -171,8 +171,9 @@ class Process:
         if changed:
             asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,
                                             changed))
-            follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
-                                  chosen.articles_per_hour, chosen.articles_per_day, now, one.worker)
+            follow.index_versions(  # no gate: it is ours, and the gate takes seconds to come
+                one.db, one.embedder, one.index, cut, len(changed), chosen.articles_per_hour,
+                chosen.articles_per_day, now, one.worker)
 
 
 if __name__ == "__main__":

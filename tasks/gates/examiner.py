@@ -17,7 +17,7 @@ from typing import Any, cast
 from tasks.errors import Transient
 from tasks.gates.suite import Suite
 
-ENVIRONMENT = {  # one thread, and nothing told to anybody
+ENVIRONMENT = {  # all of it: one thread, nothing told to anybody, no settings of ours
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "GX_ANALYTICS_ENABLED": "false", "PYTHONDONTWRITEBYTECODE": "1",
 }
@@ -91,7 +91,7 @@ class Examiner:
         path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
         self._process = process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            bufsize=0, env=os.environ | ENVIRONMENT | {"PYTHONPATH": path}, cwd="/", start_new_session=True)
+            bufsize=0, env=ENVIRONMENT | {"PYTHONPATH": path}, cwd="/", start_new_session=True)
         os.set_blocking(process.stdin.fileno(), False)  # type: ignore[union-attr]  # Popen was given a pipe
         ready = read(process, monotonic() + self._start_seconds)
         if failed := ready.get("failed"):

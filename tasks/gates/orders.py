@@ -92,11 +92,11 @@ def is_about(blocks: Iterable[Block]) -> bool:
     own = (block for block in blocks if block.kind not in SHOWN)
     said = [QUOTATION.sub(" ", plain([block.text])) for block in own]
     terms = [term for text in said for term in ABOUT.findall(text)]
-    return len(terms) >= 2 and len(set(terms)) >= 2 and any(CORE.search(text) for text in said)
+    return len(set(terms)) >= 2 and any(map(CORE.search, said))
 
 
 def plain(sentences: Iterable[str]) -> str:
-    """As a model reads them, a line each: without what is invisible, letters that stand apart joined again."""
+    """As a model reads them, a line each: without what is invisible, and letters that stand apart joined."""
     text = normalize("NFKC", "\n".join(sentences))
     seen = "".join(mark for mark in text if mark.isascii() or category(mark) != "Cf")
     joined = SPACED.sub(lambda found: found[0].replace(" ", ""), seen)
