@@ -7,7 +7,7 @@ ALMANAC := $(BIN)/almanac
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test check bench bench-analysis bench-door bench-extraction bench-feeds bench-index bench-interest bench-keep bench-orchestration bench-ranking bench-retrieval bench-scheduler bench-sitemaps conformance test-kills
+.PHONY: $(shell awk -F: '/^[a-z-]+:.*## / { print $$1 }' $(firstword $(MAKEFILE_LIST)))
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench-interest: $(VENV)/installed-for-tests ## what the mode "interesting" would
 
 bench-index: $(VENV)/installed-for-tests ## a rebuild of CHUNKS=200000 beside the bare engine, searches, memory, one changed paragraph
 	$(BIN)/python benchmarks/index.py
+
+bench-gates: $(VENV)/installed-for-tests ## what the quality gates cost for 500 versions
+	$(BIN)/python benchmarks/gates.py
 
 bench-scheduler: $(VENV)/installed-for-tests ## a pass over 1,000 sources beside bare conditional requests
 	$(BIN)/python benchmarks/scheduler.py

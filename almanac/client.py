@@ -231,7 +231,8 @@ class Client:
     ) -> Json:
         """One page of what the gates found; ``sources`` are those that differ from their own history."""
         return self._call("GET", "/v1/quality", query={
-            "verdict": verdict, "severity": severity, "gate": gate, "source": source, "limit": limit, "after": after,
+            "verdict": verdict, "severity": severity, "gate": gate, "source": source, "limit": limit,
+            "after": after,
         })
 
     def release(self, document_id: str) -> Json:

@@ -198,8 +198,9 @@ class Process:
             asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,
                                             changed))
             try:
-                follow.index_versions(one.db, one.embedder, one.index, cut, len(changed),
-                                      chosen.articles_per_hour, chosen.articles_per_day, now, one.worker)
+                follow.index_versions(  # no gate: it is ours, and the gate takes seconds to come
+                    one.db, one.embedder, one.index, cut, len(changed), chosen.articles_per_hour,
+                    chosen.articles_per_day, now, one.worker)
             except Transient as error:  # a model's server that is away keeps nothing else from beginning
                 log.warning("the documentation is indexed later: %s", error)
 

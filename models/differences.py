@@ -1,4 +1,4 @@
-"""What changed between two versions, block by block: a block is the same, moved, changed, added or removed."""
+"""What changed between two versions: each block is the same, moved, changed, added or removed."""
 
 import re
 from collections import defaultdict, deque
@@ -45,8 +45,7 @@ class Change:
 
 def differences(old: Sequence[Block], new: Sequence[Block]) -> list[Change]:
     """Every block of both, in the order of the new one; what is gone stands where it stood."""
-    matcher = SequenceMatcher(None, [key(block) for block in old], [key(block) for block in new], autojunk=False)
-    opcodes = matcher.get_opcodes()
+    opcodes = SequenceMatcher(None, list(map(key, old)), list(map(key, new)), autojunk=False).get_opcodes()
     gone = [i for tag, i1, i2, _, _ in opcodes if tag != "equal" for i in range(i1, i2)]
     come = [j for tag, _, _, j1, j2 in opcodes if tag != "equal" for j in range(j1, j2)]
     moved = moves(old, new, gone, come)
@@ -65,7 +64,9 @@ def key(block: Block) -> tuple[str, str]:
     return block.kind.value, block.text
 
 
-def moves(old: Sequence[Block], new: Sequence[Block], gone: Sequence[int], come: Sequence[int]) -> dict[int, int]:
+def moves(
+    old: Sequence[Block], new: Sequence[Block], gone: Sequence[int], come: Sequence[int]
+) -> dict[int, int]:
     """For each block that stands elsewhere now, where it stood."""
     places: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
     for i in gone:
@@ -99,13 +100,15 @@ def removed(old: Sequence[Block], gone: deque[int], border: int) -> Iterator[Cha
         yield Change(ChangeKind.REMOVED, old[i], i, None)
 
 
-def alike(old: Sequence[Block], new: Sequence[Block], before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
+def alike(
+    old: Sequence[Block], new: Sequence[Block], before: Sequence[int], after: Sequence[int]
+) -> dict[int, int]:
     """Which new block is which old one, changed: the likest first."""
     if len(before) * len(after) > MOST_PAIRS:
         return {}
     ratios = sorted(
-        ((likeness(old[i].text, new[j].text), -i, -j) for i in before for j in after if old[i].kind is new[j].kind),
-        reverse=True)
+        ((likeness(old[i].text, new[j].text), -i, -j) for i in before for j in after
+         if old[i].kind is new[j].kind), reverse=True)
     pairs: dict[int, int] = {}
     for ratio, i, j in ratios:
         if ratio >= ALIKE and -j not in pairs and -i not in pairs.values():

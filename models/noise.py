@@ -1,8 +1,8 @@
-"""What changes on a page at each look and says nothing new: clocks, counters, ages, today's date, advertising.
+"""What changes on a page at each look and says nothing new: clocks, counters, ages, today's date, adverts.
 
-A figure in a sentence is never noise. Only a line that is nothing but a label and a counter or a time is
-left out, and in all other text only what tells how long ago something was, a clock that shows its seconds and,
-in a short line, the date of the day on which the page was read.
+A figure in a sentence is never noise. Only a line that is nothing but a label and a counter or a time is left
+out, and in all other text only what tells how long ago something was, a clock that shows its seconds and, in
+a short line, the date of the day on which the page was read.
 """
 
 import re
@@ -24,15 +24,17 @@ UNIT = (
 )
 AMOUNT = r"(?:\d+|an?|one|two|three|few|a few|einer|einem|une?|un[ao]?)"
 AGO = re.compile(
-    rf"\b{AMOUNT}\s*{UNIT}\s+(?:ago|fa)\b|\b(?:vor|il y a|hace)\s+{AMOUNT}\s+{UNIT}\b|\bjust now\b|\bmoments? ago\b",
+    rf"\b{AMOUNT}\s*{UNIT}\s+(?:ago|fa)\b|\b(?:vor|il y a|hace)\s+{AMOUNT}\s+{UNIT}\b"
+    r"|\bjust now\b|\bmoments? ago\b",
     re.IGNORECASE)
 SECONDS = re.compile(r"\b\d{1,2}:\d\d:\d\d(?:\.\d+)?(?:\s?[ap]\.?m\.?)?(?:\s?(?:UTC|GMT|[A-Z]{2,4}T)\b)?")
-CLOCK = re.compile(r"\b\d{1,2}[:.h]\d\d(?:\s?[ap]\.?m\b\.?)?(?:\s?(?:UTC|GMT|Uhr|[A-Z]{2,4}T)\b)?", re.IGNORECASE)
+CLOCK = re.compile(
+    r"\b\d{1,2}[:.h]\d\d(?:\s?[ap]\.?m\b\.?)?(?:\s?(?:UTC|GMT|Uhr|[A-Z]{2,4}T)\b)?", re.IGNORECASE)
 NUMBER = r"\d[\d.,\u00a0\u202f']*\s?[kKmM]?"
 COUNTED = (
     r"(?:views?|reads?|readers?|comments?|replies|shares?|likes?|reactions?|votes?|points?|downloads?|visitors?|visits?"
-    r"|hits?|followers?|subscribers?|users?|guests?|people|members?|online|min(?:ute)?s? read|aufrufe?|kommentare?"
-    r"|leser|besucher|vues?|commentaires?|lectures?|vistas?|comentarios?|lecturas?|visualizzazioni|commenti)"
+    r"|hits?|followers?|subscribers?|users?|guests?|people|members?|online|min(?:ute)?s? read"
+    r"|aufrufe?|kommentare?|leser|besucher|vues?|commentaires?|lectures?|vistas?|comentarios?|lecturas?|visualizzazioni|commenti)"
 )
 COUNTER = re.compile(
     rf"\b(?:read|viewed|shared|downloaded|played|visited|gelesen|lu|le\u00eddo|letto)\s+{NUMBER}\s*(?:times|x|mal|fois|veces|volte)\b"
@@ -41,13 +43,20 @@ COUNTER = re.compile(
     rf"|\b(?:visitor|request|page|build)\s+(?:number|no\.?|id)\s*:?\s*[\w-]*\d[\w-]*"
     rf"|\bgenerated in\s+{NUMBER}\s*(?:ms|s|seconds?)\b",
     re.IGNORECASE)
-LABELS = frozenset(["a", "about", "ago", "all", "am", "and", "are", "as", "at", "been", "by", "currently", "date", "for", "generated", "has", "have", "here", "in", "is", "it", "just", "last", "latest", "local", "modified", "most", "much", "now", "of", "on", "online", "page", "posted", "pm", "published", "read", "reading", "refreshed", "right", "since", "so", "story", "the", "these", "this", "time", "times", "to", "today", "today's", "total", "updated", "up", "viewed", "was", "were", "you", "your", "article", "far", "already", "am", "um", "uhr", "zuletzt", "aktualisiert", "stand", "heute", "jetzt", "seite", "artikel", "wurde", "mis", "à", "jour", "le", "la", "maintenant", "actualizado", "hoy"])
+LABELS = frozenset(re.findall(r"\S+", """
+a about ago all am and are as at been by currently date for generated has have here in is it just last latest
+local modified most much now of on online page posted pm published read reading refreshed right since so story
+the these this time times to today today's total updated up viewed was were you your article far already
+um uhr zuletzt aktualisiert stand heute jetzt seite artikel wurde
+mis \u00e0 jour le la maintenant hoy actualizado
+"""))
 WORD = re.compile(r"[^\W\d_][\w']*")
 PARTS = re.compile(r"[\u00b7\u2022|\n;]|[,/](?!\d)|\s[-\u2013\u2014]\s")
 SPONSORED = re.compile(
     r"(?:sponsored|advertisement|advertorial|anzeige|werbung|promoted|ad|paid (?:content|post|partnership)"
     r"|partner content|publicit\u00e9|publicidad|patrocinado|sponsoris\u00e9|pubblicit\u00e0)"
-    r"(?:\s+(?:content|post|links?|by|von|par|por)\b.*|\s*[:\u00b7|\u2013\u2014-].*|)", re.IGNORECASE | re.DOTALL)
+    r"(?:\s+(?:content|post|links?|by|von|par|por)\b.*|\s*[:\u00b7|\u2013\u2014-].*|)",
+    re.IGNORECASE | re.DOTALL)
 LABEL_ALONE = re.compile(r"[^\s:]+(?:\s+(?:content|post|partnership|links?))?\s*:?")
 MONTHS = (
     "january february march april may june july august september october november december",
@@ -60,7 +69,7 @@ WEEKDAY = r"(?:\b[^\W\d]{3,10}\.?,?\s+)?"
 
 
 def essence(blocks: Iterable[Block], day: date) -> str:
-    """The digest of what the blocks say but for the noise, as read on ``day``: alike for texts that say the same."""
+    """The digest of what the blocks say but for the noise, as read on ``day``."""
     kept = list(filter(None, calm(blocks, day)))
     return digest(SEPARATOR.join(kept))
 

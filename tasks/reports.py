@@ -182,10 +182,10 @@ def depths(db: Database) -> Json:
 def diff(
     db: Database, document_id: UUID, scopes: Sequence[str], old: int | None = None, new: int | None = None
 ) -> Json | None:
-    """What changed between two versions, by number: the last one and the one before it, unless others are named.
+    """What changed between two versions, by number: the last one and the one before, unless others are named.
 
-    ``from`` and ``to`` have the fields of VERSION; ``changes`` are those of models.differences, in the order of the
-    new version; ``counts`` says how many there are of each. ValueError where there are no two such versions.
+    ``from`` and ``to`` have the fields of VERSION; ``changes`` are those of models.differences, in the order
+    of the new version; ``counts`` says how many there are of each. ValueError where there are none such.
     """
     said = versions(db, document_id, scopes)
     if said is None:
@@ -194,8 +194,9 @@ def diff(
     new = new or next(iter(numbers), 0)
     old = old or next((number for number in numbers if number < new), 0)
     if not {old, new} <= set(numbers):
-        has = "one version only" if len(numbers) == 1 else f"the versions {', '.join(map(str, numbers[::-1]))}"
-        raise ValueError(f"there is nothing to compare: it has {has if numbers else 'not been read yet'}")
+        known = f"the versions {', '.join(map(str, numbers[::-1]))}"
+        has = {0: "not been read yet", 1: "one version only"}.get(len(numbers), known)
+        raise ValueError(f"there is nothing to compare: it has {has}")
     with db.begin() as session:
         blocks = {number: [Block.from_json(block) for block in stored] for number, stored in session.execute(
             select(DocumentVersion.number, DocumentVersion.blocks).where(

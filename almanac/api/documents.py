@@ -102,7 +102,8 @@ def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, An
 
 @router.get("/{document_id}/diff")
 def diff(
-    document_id: UUID, by: By, context: InContext, old: Annotated[int | None, Query(alias="from", ge=1)] = None,
+    document_id: UUID, by: By, context: InContext,
+    old: Annotated[int | None, Query(alias="from", ge=1)] = None,
     new: Annotated[int | None, Query(alias="to", ge=1)] = None,
 ) -> dict[str, Any]:
     """What changed, block by block, between two versions by number: the last two, unless others are named."""

@@ -25,9 +25,10 @@ def report(
     gate: Literal["versions", "chunks"] | None = None, source: UUID | None = None, limit: Limit = 100,
     after: Name | None = None,
 ) -> dict[str, Any]:
-    """What gates found, last judged first, one expectation a line; ``next`` is the ``after`` of the page behind it.
+    """What gates found, last judged first; ``next`` is the ``after`` of the page behind it.
 
-    ``sources`` are those that differ from their own history; ``counts`` tells how many versions wait for a decision.
+    ``sources`` are those that differ from their own history; ``counts`` tells how many versions were refused,
+    by what became of them.
     """
     try:
         return decisions.report(context.library.db, by.scopes, verdict, severity, gate, source, limit, after)
@@ -55,5 +56,6 @@ def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
 def decided(done: bool, document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     document = found(document_id, by, context)
     if not done:
-        raise Problem(409, "No gate has refused what this document says: there is nothing to decide.", "not_refused")
+        raise Problem(409, "No gate has refused what this document says: there is nothing to decide.",
+                      "not_refused")
     return document

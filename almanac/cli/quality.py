@@ -17,7 +17,7 @@ app = typer.Typer(help="What the quality gates refused, and why.")
 def report(
     verdict: Annotated[Verdict | None, typer.Option(help="only what has this verdict")] = None,
     severity: Annotated[Severity | None, typer.Option(help="only what is as bad as this")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, metavar="N", help="how many, last judged first")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=500, metavar="N", help="how many, newest first")] = 100,
 ) -> None:
     """List what the gates found: each reason, the value that was observed, and the passage."""
     found = connect().quality_report(verdict=verdict, severity=severity, limit=limit)

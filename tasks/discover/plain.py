@@ -6,6 +6,8 @@ from typing import Any
 
 from lxml import etree
 
+from models.styles import hides
+
 Tree = Any  # lxml's element
 PARAGRAPH_END = re.compile(r"\n\s*\n")
 UNSTORABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -26,6 +28,7 @@ BLOCKS = (
 )
 STRUCTURE = {"body", "code", "pre", *BLOCKS}  # the tags of a full text
 LEAST_FULL, MOST_FULL = 400, 200_000  # characters: less is a teaser
+HIDDEN = "hidden"
 UNSEEN = ("script", "style", "template", "noscript", "iframe", "object")
 
 
@@ -67,7 +70,10 @@ def read(markup: str) -> Tree:
     whole = f"<div>{UNSTORABLE.sub('', markup)}</div>".encode()
     reader = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     tree = etree.fromstring(whole, reader)
-    etree.strip_elements(tree, *UNSEEN, with_tail=False)
+    for element in tree.iter():
+        if element.get("hidden") is not None or hides(element.get("style") or ""):
+            element.tag = HIDDEN  # no reader of feeds unfolds anything
+    etree.strip_elements(tree, HIDDEN, *UNSEEN, with_tail=False)
     return tree
 
 

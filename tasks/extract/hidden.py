@@ -1,6 +1,6 @@
-"""Text that a page holds and does not show: by the styles of its elements and by plain rules of its style sheets.
+"""Text that a page holds and does not show: by styles of its elements, and by plain rules of its own.
 
-What files of style hide is not known here: they are not fetched.
+What other files of style hide is not known here: they are not fetched.
 """
 
 import re
@@ -53,7 +53,8 @@ def within(hidden: list[Hidden], blocks: tuple[Block, ...]) -> tuple[Hidden, ...
 def white_on_nothing(element: HtmlElement, style: str) -> bool:
     """Whether its text is white, and neither it nor what holds it says on what."""
     around = (element, *element.iterancestors())
-    return is_white(style) and not any(has_background(it.get("style", "")) or it.get("bgcolor") for it in around)
+    return is_white(style) and not any(
+        has_background(it.get("style", "")) or it.get("bgcolor") for it in around)
 
 
 def style_sheet(tree: HtmlElement) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:

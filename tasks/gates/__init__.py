@@ -1,3 +1,1 @@
-"""Quality gates: a batch is measured in plain functions, and judged against suites of expectations before it is
-indexed.
-"""
+"""Quality gates: a batch is measured by plain functions, and judged by suites of expectations."""

@@ -30,7 +30,9 @@ def measure_chunks(db: Database, chunks: Rows, window: int, dimensions: int) -> 
             for each in measured(version, rows, map(Block.from_json, blocks[version]), window, dimensions)]
 
 
-def measured(version: UUID, chunks: Rows, blocks: Iterable[Block], window: int, dimensions: int) -> list[Measured]:
+def measured(
+    version: UUID, chunks: Rows, blocks: Iterable[Block], window: int, dimensions: int
+) -> list[Measured]:
     twins = Counter(chunk["digest"] for chunk in chunks)
     missed = uncovered(blocks, [(chunk["start"], chunk["end"]) for chunk in chunks])
     found = []
@@ -46,7 +48,7 @@ def measured(version: UUID, chunks: Rows, blocks: Iterable[Block], window: int, 
 
 
 def uncovered(blocks: Iterable[Block], spans: Iterable[tuple[int, int]]) -> int:
-    """How many characters of the body lie in no chunk; headings may stand above theirs, and blanks between."""
+    """How many characters lie in no chunk; headings may stand above theirs, and blanks between."""
     covered = sorted(spans)
     missed = 0
     for placed in place(blocks):

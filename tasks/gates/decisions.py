@@ -16,8 +16,8 @@ Json = dict[str, Any]
 
 PAGE = 100
 REJECTED = "rejected by its owner"
-RESULT = (GateResult.gate, GateResult.expectation, GateResult.severity, GateResult.reason, GateResult.observed,
-          GateResult.passage)
+RESULT = (GateResult.gate, GateResult.expectation, GateResult.severity, GateResult.reason,
+          GateResult.observed, GateResult.passage)
 
 
 def release(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
@@ -31,7 +31,8 @@ def release(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
         against = session.execute(select(GateResult.gate, GateResult.severity, GateResult.reason).where(
             GateResult.version_id == version.id)).all()
         if fatal := [row.reason for row in against if row.severity == Severity.FATAL]:
-            raise ValueError(f"it cannot be indexed as it is: {fatal[0]}. `almanac document retry` makes it anew")
+            raise ValueError(
+                f"it cannot be indexed as it is: {fatal[0]}. `almanac document retry` makes it anew")
         gates = {row.gate for row in against if row.severity != Severity.WARNING}
         decide(session, version.id, Verdict.RELEASED, passed=sorted({*version.passed, *gates}))
         move(session, document_id, DocumentState.READ, "released by its owner, waits for the index")
@@ -39,7 +40,7 @@ def release(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
 
 
 def reject(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
-    """Confirm the refusal: the version is never indexed; whether there is one. A changed page is judged anew."""
+    """Confirm the refusal: the version is never indexed; whether there is one. A changed page has another."""
     with db.begin() as session:
         if (version := refused(session, document_id, scopes)) is None:
             return False
@@ -49,7 +50,7 @@ def reject(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
 
 
 def refused(session: Session, document_id: UUID, scopes: Sequence[str]) -> Any:
-    """The version that a gate refused and nothing has overtaken, locked; also one that was rejected before."""
+    """The version that a gate refused and nothing has overtaken, locked; a rejected one, too."""
     return session.execute(
         select(DocumentVersion.id, DocumentVersion.passed)
         .join(Document, Document.id == DocumentVersion.document_id)
@@ -63,13 +64,15 @@ STANDING = (DocumentVersion.superseded_at.is_(None), DocumentVersion.indexed_at.
 
 
 def decide(session: Session, version: UUID, verdict: Verdict, **more: Any) -> None:
-    session.execute(update(DocumentVersion).where(DocumentVersion.id == version).values(verdict=verdict, **more))
+    session.execute(
+        update(DocumentVersion).where(DocumentVersion.id == version).values(verdict=verdict, **more))
 
 
 def move(session: Session, document: UUID, state: DocumentState, reason: str) -> None:
     """The document follows, unless a later look has said something else of it."""
     undecided = or_(Document.state == DocumentState.QUARANTINED, Document.reason == REJECTED)
-    session.execute(update(Document).where(Document.id == document, undecided).values(state=state, reason=reason))
+    session.execute(
+        update(Document).where(Document.id == document, undecided).values(state=state, reason=reason))
 
 
 def report(
@@ -78,8 +81,9 @@ def report(
 ) -> Json:
     """A page of what gates found in versions that stand, last judged first, and the sources that are flagged.
 
-    ``{"results": […], "next": cursor or None, "sources": […], "counts": {verdict: versions}}``; each result has the
-    document's id, title, address and state, and the gate's words. ValueError for a cursor that is none.
+    ``{"results": […], "next": cursor or None, "sources": […], "counts": {verdict: versions}}``; each
+    result has the document's id, title, address and state, and the gate's words. ValueError for a cursor that
+    is none.
     """
     page = results(scopes).join(Document, Document.id == GateResult.document_id).join(
         DocumentVersion, DocumentVersion.id == GateResult.version_id).add_columns(
@@ -97,22 +101,26 @@ def report(
             GateResult.version_id.is_(None), Source.removed_at.is_(None))).mappings().all()
         counts = {row.verdict: row.versions for row in session.execute(counted(scopes))}
     last = rows[limit - 1] if len(rows) > limit else None
-    return {"results": [told(row) for row in rows[:limit]], "next": last and f"{last['judged_at'].isoformat()}_{last['id']}",
+    return {"results": [told(row) for row in rows[:limit]],
+            "next": last and f"{last['judged_at'].isoformat()}_{last['id']}",
             "sources": [told(row) for row in flagged], "counts": counts}
 
 
 def results(scopes: Sequence[str]) -> Select[Any]:
     """What gates found, with the source that it is of, newest first."""
+    columns: list[Any] = [GateResult.id, GateResult.judged_at, *RESULT, Source.id.label("source_id"),
+                          Source.name.label("source")]
     return (
-        select(GateResult.id, GateResult.judged_at, *RESULT, Source.id.label("source_id"), Source.name.label("source"))
+        select(*columns)
         .join(Source, Source.id == GateResult.source_id)
         .where(GateResult.scopes.contained_by(list(scopes)))
         .order_by(GateResult.judged_at.desc(), GateResult.id.desc()))
 
 
-def counted(scopes: Sequence[str]) -> Select[Any]:
+def counted(scopes: Sequence[str]) -> Select[str | None, int]:
     return (
-        select(DocumentVersion.verdict, func.count().label("versions")).join(Document, Document.id == DocumentVersion.document_id)
+        select(DocumentVersion.verdict, func.count().label("versions"))
+        .join(Document, Document.id == DocumentVersion.document_id)
         .where(DocumentVersion.verdict.is_not(None), DocumentVersion.superseded_at.is_(None),
                Document.state != DocumentState.REMOVED, DocumentVersion.scopes.contained_by(list(scopes)))
         .group_by(DocumentVersion.verdict))

@@ -1,7 +1,7 @@
-"""The inside of the examiner: a process that imports Great Expectations and judges columns until its pipe closes.
+"""The inside of the examiner: a process that imports Great Expectations and judges until its pipe closes.
 
-Each question is one line of JSON with the ``expectations`` (kind and arguments) and the ``columns``; each answer
-one line with the ``refused`` rows of each, or with ``failed``.
+Each question is one line of JSON with the ``expectations`` (kind and arguments) and the ``columns``; each
+answer one line with the ``refused`` rows of each, or with ``failed``.
 """
 
 import json
@@ -61,14 +61,16 @@ class Examination:
         frame = self._frame(columns)
         frame[ROW] = range(len(frame))
         suite = self._suite(name="batch", expectations=[
-            self._kind(kind)(**arguments, meta={"at": at}) for at, (kind, arguments) in enumerate(expectations)])
+            self._kind(kind)(**arguments, meta={"at": at})
+            for at, (kind, arguments) in enumerate(expectations)])
         result = self._batch.get_batch({"dataframe": frame}).validate(suite, result_format=FORMAT)
         found: dict[int, list[int]] = {}
         for each in result.results:
+            asked: Any = each.expectation_config
             rows = each.result.get("unexpected_index_list", [] if each.success else None)
             if rows is None:
-                raise ValueError(f"{each.expectation_config.type} of the column {each.expectation_config.kwargs['column']}")
-            found[each.expectation_config.meta["at"]] = [int(row[ROW]) for row in rows]
+                raise ValueError(f"{asked.type} of the column {asked.kwargs['column']}")
+            found[asked.meta["at"]] = [int(row[ROW]) for row in rows]
         return [found[at] for at in range(len(expectations))]
 
 

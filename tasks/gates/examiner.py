@@ -1,4 +1,4 @@
-"""Great Expectations in a process of its own: it takes seconds and 250 MB to import, which the library shall not pay.
+"""Great Expectations in a process of its own: its import takes seconds and 270 MB.
 
 The process starts when it is first asked, stays while batches come, and ends after some idle minutes.
 """
@@ -17,9 +17,9 @@ from typing import Any, cast
 from tasks.errors import Transient
 from tasks.gates.suite import Suite
 
-ENVIRONMENT = {  # one thread, and nothing told to anybody
-    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "GX_ANALYTICS_ENABLED": "false",
-    "PYTHONDONTWRITEBYTECODE": "1",
+ENVIRONMENT = {  # all of it: one thread, nothing told to anybody, no settings of ours
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+    "GX_ANALYTICS_ENABLED": "false", "PYTHONDONTWRITEBYTECODE": "1",
 }
 COMMAND = (sys.executable, "-m", "tasks.gates.examination")
 PIECE = 1 << 16
@@ -28,9 +28,10 @@ PIECE = 1 << 16
 class Examiner:
     """The process, seen from outside. Thread-safe: it judges one batch at a time."""
 
-    def __init__(self, *, idle_seconds: float = 300.0, start_seconds: float = 120.0, answer_seconds: float = 120.0,
-                 command: Sequence[str] = COMMAND) -> None:
-        self._idle_seconds, self._start_seconds, self._answer_seconds = idle_seconds, start_seconds, answer_seconds
+    def __init__(self, *, idle_seconds: float = 300.0, start_seconds: float = 120.0,
+                 answer_seconds: float = 120.0, command: Sequence[str] = COMMAND) -> None:
+        self._idle_seconds = idle_seconds
+        self._start_seconds, self._answer_seconds = start_seconds, answer_seconds
         self._command = list(command)
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -50,7 +51,8 @@ class Examiner:
                 raise Transient("the quality gate did not answer in time, and is started anew") from None
             except (OSError, EOFError, ValueError) as error:
                 self._end()
-                raise Transient(f"the quality gate ended without an answer ({type(error).__name__})") from error
+                fault = type(error).__name__
+                raise Transient(f"the quality gate ended without an answer ({fault})") from error
             if failed := answer.get("failed"):
                 self._end()
                 raise Transient(f"the quality gate cannot judge: {failed}")
@@ -88,8 +90,8 @@ class Examiner:
             raise Transient("the quality gate is being stopped")
         path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
         self._process = process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            env=os.environ | ENVIRONMENT | {"PYTHONPATH": path}, cwd="/", start_new_session=True)
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            bufsize=0, env=ENVIRONMENT | {"PYTHONPATH": path}, cwd="/", start_new_session=True)
         os.set_blocking(process.stdin.fileno(), False)  # type: ignore[union-attr]  # Popen was given a pipe
         ready = read(process, monotonic() + self._start_seconds)
         if failed := ready.get("failed"):

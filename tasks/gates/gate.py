@@ -1,7 +1,6 @@
-"""The adapter of ``ports.Gate``: the three suites over what the database says, judged by Great Expectations."""
+"""The adapter of ``ports.Gate``: the three suites, over what the database says."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -28,18 +27,19 @@ class Gates:
         sources = measure_sources(self._db, sources_of(self._db, versions))
         old = [each for each in sources if any(value is not None for value in each.values.values())]
         return [
-            *self._judged(VERSIONS, measure_versions(self._db, versions), "version_id"),
-            *self._judged(SOURCES, old, "source_id"),
+            *self._judged(VERSIONS, measure_versions(self._db, versions)),
+            *self._judged(SOURCES, old),
         ]
 
     def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
-        return self._judged(CHUNKS, measure_chunks(self._db, chunks, window, dimensions), "version_id")
+        return self._judged(CHUNKS, measure_chunks(self._db, chunks, window, dimensions))
 
-    def _judged(self, gate: str, rows: Sequence[Measured], of: str) -> list[Remark]:
+    def _judged(self, gate: str, rows: Sequence[Measured]) -> list[Remark]:
         found = judge(self._examiner, suite(gate), rows) if rows else []
-        return [remark(gate, each, of) for each in found]
+        return [remark(gate, each) for each in found]
 
 
-def remark(gate: str, found: Finding, of: str) -> Remark:
-    tell = partial(Remark, gate, found.expectation, found.severity, found.reason, found.observed, found.passage)
-    return tell(**{of: found.id})
+def remark(gate: str, found: Finding) -> Remark:
+    version, source = (None, found.id) if gate == SOURCES else (found.id, None)
+    return Remark(gate, found.expectation, found.severity, found.reason, found.observed, found.passage,
+                  version, source)

@@ -1,14 +1,14 @@
-"""Characters that no reader sees: what is written with them, and how many of them are where no script needs them."""
+"""Characters that no reader sees: what they spell, and how many stand where no script needs them."""
 
 import re
 
-TAGS = re.compile("[\U000e0000-\U000e007f]{3,}")  # which spell ASCII; flags of regions use six of them at most
+TAGS = re.compile("[\U000e0000-\U000e007f]{3,}")  # which spell ASCII; flags of regions use them, too
 FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007f]{1,7}")
-SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")  # a run of which carries bytes, not a style
-BETWEEN_LETTERS = re.compile(r"(?<=[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff])[\u200b-\u200f\u2060-\u2064\u180e]+"
-                             r"(?=[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff])")
+SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")  # of style: a run of them carries bytes
+LETTER = r"[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff]"
+UNSEEN = re.compile(r"[\u200b-\u200f\u2060-\u2064\u180e]+")
+BETWEEN_LETTERS = re.compile(rf"(?<={LETTER}){UNSEEN.pattern}(?={LETTER})")
 TURNED = re.compile("[\u202a-\u202e]")  # embeddings and overrides of direction, which isolates have replaced
-SPELLED = "spelled"
 
 
 def smuggled(text: str) -> str:
@@ -27,7 +27,7 @@ def number(selector: str) -> int:
 
 
 def broken_words(text: str) -> int:
-    """How many words of scripts that need no joiners hold an invisible character, and signs that turn a line."""
+    """How many words of scripts without joiners hold an invisible character; and signs that turn a line."""
     return len(BETWEEN_LETTERS.findall(text)) + len(TURNED.findall(text))
 
 
@@ -37,4 +37,4 @@ def first_broken(text: str) -> str:
     if not found:
         return ""
     around = text[max(0, found.start() - 60):found.end() + 60]
-    return TURNED.sub("\u00b7", re.sub(r"[\u200b-\u200f\u2060-\u2064\u180e]+", "\u00b7", around))
+    return TURNED.sub("\u00b7", UNSEEN.sub("\u00b7", around))

@@ -51,8 +51,8 @@ class Examiner(Protocol):
 def judge(examiner: Examiner, suite: Suite, rows: Sequence[Measured]) -> list[Finding]:
     """What the rows do not meet: of each thing and column the gravest.
 
-    Great Expectations lets no value and NaN pass, and condemns a whole batch for a column that is missing: both are
-    found here, row by row, and it is given every column of the suite.
+    Great Expectations lets no value and NaN pass, and condemns a whole batch for a column that is missing:
+    both are found here, row by row, and it is given every column of the suite.
     """
     columns = {name: [stated(row.values.get(name)) for row in rows] for name in suite.columns}
     refused = examiner.examine(suite, columns)
@@ -72,17 +72,19 @@ def absent(row: Measured, suite: Suite) -> Iterator[Finding]:
     for expectation in suite.expectations:
         column = expectation.column
         if column not in row.values:
-            yield Finding(row.id, expectation.name, Severity.CRITICAL, f"its {said(column)} could not be measured",
-                          "missing", None)
+            reason = f"its {said(column)} could not be measured"
+            yield Finding(row.id, expectation.name, Severity.CRITICAL, reason, "missing", None)
         elif stated(row.values[column]) is None and not expectation.optional:
             reason = f"its {said(column)} is not known"
-            yield Finding(row.id, expectation.name, expectation.severity, reason, told(row.values[column]), None)
+            observed = told(row.values[column])
+            yield Finding(row.id, expectation.name, expectation.severity, reason, observed, None)
 
 
 def failed(row: Measured, expectation: Expectation) -> Finding:
     observed = told(row.values[expectation.column])
-    return Finding(row.id, expectation.name, expectation.severity, expectation.reason.format(observed=observed),
-                   observed, row.passages.get(expectation.column) or None)
+    reason = expectation.reason.format(observed=observed)
+    passage = row.passages.get(expectation.column) or None
+    return Finding(row.id, expectation.name, expectation.severity, reason, observed, passage)
 
 
 def said(column: str) -> str:

@@ -1,8 +1,8 @@
-"""Near equality of texts: a sketch that is stored with each version, and a comparison of those that share some of it.
+"""Near equality of texts: a sketch that is stored with each version, and the likeness of two that share some.
 
-The sketch is MinHash in bands (Broder 1997; Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, 3.4): two
-texts nine tenths of whose runs of words are the same share a band in all but one of 10,000 cases; two that
-share a fifth, in one of 1,000.
+The sketch is MinHash in bands (Broder 1997; Leskovec, Rajaraman, Ullman: Mining of Massive Datasets, 3.4):
+two texts nine tenths of whose runs of words are the same share a band in all but one of 10,000 cases; two
+that share a fifth, in one of 1,000.
 """
 
 import re

@@ -8,8 +8,8 @@ from uuid import UUID
 from sqlalchemy import Select, func, select
 
 from models.session import Database
-from models.states import PollOutcome
-from models.tables import Document, DocumentVersion, Poll
+from models.states import PollOutcome, SourceKind
+from models.tables import Document, DocumentVersion, Poll, Source
 from tasks.gates.judge import Measured
 
 HISTORY = 20  # polls, and texts, that are looked back on
@@ -20,7 +20,8 @@ LATEST = 3  # texts that are held to it: one short notice is no change of the si
 def sources_of(db: Database, versions: Collection[UUID]) -> list[UUID]:
     with db.begin() as session:
         return list(session.scalars(
-            select(Document.source_id).distinct().join(DocumentVersion, DocumentVersion.document_id == Document.id)
+            select(Document.source_id).distinct()
+            .join(DocumentVersion, DocumentVersion.document_id == Document.id)
             .where(DocumentVersion.id.in_(versions)).order_by(Document.source_id)))
 
 
@@ -44,9 +45,12 @@ def series(db: Database, query: Select[Any]) -> list[int]:
 
 
 def items(source: UUID) -> Select[Any]:
-    """What its polls saw; those that failed, or were told that nothing changed, saw nothing."""
-    return select(Poll.items_seen).where(
-        Poll.source_id == source, Poll.items_seen > 0,
+    """What its polls saw; those that failed, or were told that nothing changed, saw nothing.
+
+    A look at a sitemap sees those of its files that changed, so their numbers tell nothing.
+    """
+    return select(Poll.items_seen).join(Source, Source.id == Poll.source_id).where(
+        Poll.source_id == source, Poll.items_seen > 0, Source.kind != SourceKind.SITEMAP,
         Poll.outcome.in_([PollOutcome.NEW, PollOutcome.UNCHANGED])).order_by(Poll.started_at.desc())
 
 

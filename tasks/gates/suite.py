@@ -27,8 +27,8 @@ class Expectation:
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Expectation":
         bounds = {name: value for name, value in line.items() if name not in NAMED}
-        return cls(line["name"], line["expectation"], line["column"], Severity(line["severity"]), line["reason"],
-                   line.get("optional", False), bounds)
+        return cls(line["name"], line["expectation"], line["column"], Severity(line["severity"]),
+                   line["reason"], line.get("optional", False), bounds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, or_, select, update
+from sqlalchemy import Row, Select, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from models.blocks import Block, BlockKind
@@ -23,6 +23,9 @@ LONG = 1000  # characters of a last version that is missed when it goes
 BEGINNING = 200  # characters of a text that are told of it
 MOST_LIKE = 5  # documents that share something with one and are compared with it
 
+MEASURED = ("id", "document_id", "scopes", "title", "text", "blocks", "language", "hidden", "published_at",
+            "read_at")
+
 log = logging.getLogger(__name__)
 
 Values = dict[str, tuple[Any, str]]  # by column: what was measured, and the passage
@@ -39,7 +42,7 @@ def measure_versions(db: Database, versions: Sequence[UUID]) -> list[Measured]:
 
 
 def measured(row: Row[Any], measures: Mapping[str, Callable[[], tuple[Any, str]]]) -> Measured:
-    """What could be measured; a fault of ours in one measure leaves its column out, and costs no neighbour."""
+    """What could be measured; a fault of ours in one measure leaves its column out."""
     found: Values = {}
     for column, measure in measures.items():
         try:
@@ -53,15 +56,14 @@ def measured(row: Row[Any], measures: Mapping[str, Callable[[], tuple[Any, str]]
 def load(db: Database, versions: Sequence[UUID]) -> Sequence[Row[Any]]:
     """What is measured of each, and the length of the text that it would replace."""
     before = aliased(DocumentVersion)
+    said: list[Any] = [getattr(DocumentVersion, name) for name in MEASURED]
+    query: Select[Any] = (
+        select(*said, Document.url, before.text.label("before"))
+        .join(Document, Document.id == DocumentVersion.document_id)
+        .outerjoin(before, before.id == Document.version_id)
+        .where(DocumentVersion.id.in_(versions)).order_by(DocumentVersion.read_at, DocumentVersion.id))
     with db.begin() as session:
-        return session.execute(
-            select(DocumentVersion.id, DocumentVersion.document_id, DocumentVersion.scopes, DocumentVersion.title,
-                   DocumentVersion.text, DocumentVersion.blocks, DocumentVersion.language, DocumentVersion.hidden,
-                   DocumentVersion.published_at, DocumentVersion.read_at, Document.url, before.text.label("before"))
-            .join(Document, Document.id == DocumentVersion.document_id)
-            .outerjoin(before, before.id == Document.version_id)
-            .where(DocumentVersion.id.in_(versions)).order_by(DocumentVersion.read_at, DocumentVersion.id)
-        ).all()
+        return session.execute(query).all()
 
 
 def own(row: Row[Any]) -> dict[str, Callable[[], tuple[Any, str]]]:
@@ -117,7 +119,9 @@ def others(
     return {"likeness": nearest}
 
 
-def sharing(session: Session, row: Row[Any], numbers: list[int], batch: Sequence[UUID]) -> Sequence[Row[Any]]:
+def sharing(
+    session: Session, row: Row[Any], numbers: list[int], batch: Sequence[UUID]
+) -> Sequence[Row[str, str]]:
     """The standing versions of other documents that share a part of their sketch.
 
     Of those that are judged in the same batch, the ones that were read before: of two, the later repeats.

@@ -1,4 +1,4 @@
-"""What the wording of a version says about it: how much is boilerplate or broken, and whether it is an article at all."""
+"""What the wording of a version says of it: how much is boilerplate or broken, and if it is an article."""
 
 import re
 from collections import Counter
@@ -8,24 +8,28 @@ from models.blocks import Block, BlockKind
 
 SHORT = 1500  # characters: a longer text is an article, whatever it mentions
 BOILERPLATE = re.compile(
-    r"\bcookies?\b|\bprivacy policy\b|\bterms (?:of (?:use|service)|and conditions)\b|\ball rights reserved\b|\u00a9|\bcopyright\b"
-    r"|\b(?:sign up|subscribe)\b.{0,40}\b(?:newsletter|updates|e-?mail)\b|\bnewsletter\b|\bfollow us\b|\bshare (?:this|on)\b"
-    r"|\b(?:log|sign) in\b|\bcreate an account\b|\bread more\b|\bskip to\b|\bback to top\b|\bclick here\b|\brelated (?:articles|posts|stories)\b"
-    r"|\bfacebook\b.{0,40}\btwitter\b|\badvertis(?:e|ing) with us\b|\bdatenschutz\b|\bimpressum\b|\bmentions l\u00e9gales\b|\baviso legal\b",
+    r"\b(?:cookies?|privacy policy|terms (?:of (?:use|service)|and conditions)|all rights reserved|copyright"
+    r"|(?:sign up|subscribe)\b.{0,40}\b(?:newsletter|updates|e-?mail)|newsletter|follow us|share (?:this|on)"
+    r"|(?:log|sign) in|create an account|read more|skip to|back to top|click here"
+    r"|related (?:articles|posts|stories)|facebook\b.{0,40}\btwitter|advertis(?:e|ing) with us|datenschutz"
+    r"|impressum|mentions l\u00e9gales|aviso legal)\b|\u00a9",
     re.IGNORECASE)
 CONSENT = re.compile(
     r"\b(?:accept|agree to|consent to|manage|reject)\b.{0,60}\b(?:cookies?|privacy|tracking|partners)\b"
     r"|\bwe (?:and our (?:\d+ )?partners )?(?:use|value|store)\b.{0,60}\b(?:cookies?|privacy|personal data)\b"
-    r"|\b(?:alle )?cookies (?:akzeptieren|zulassen)\b|\baccepter (?:tous )?les cookies\b|\baceptar (?:todas )?las cookies\b",
+    r"|\b(?:alle )?cookies (?:akzeptieren|zulassen)\b|\baccepter (?:tous )?les cookies\b"
+    r"|\baceptar (?:todas )?las cookies\b",
     re.IGNORECASE)
 ERROR = re.compile(
-    r"^\W*(?:(?:error\s*)?[45]\d\d\b|page (?:not found|unavailable)|not found\b|access (?:to this page has been )?denied|forbidden\b"
-    r"|(?:internal )?server error|service unavailable|bad gateway|gateway time-?out|too many requests|just a moment"
-    r"|attention required|something went wrong|(?:sorry,? )?(?:this|the) page (?:you|does|is|could|can)|are you (?:a robot|human)"
-    r"|please (?:enable|turn on) javascript|(?:checking|verify).{0,20}(?:your browser|human)|seite nicht gefunden|page introuvable)",
+    r"^\W*(?:(?:error\s*)?[45]\d\d\b|page (?:not found|unavailable)|not found\b|forbidden\b"
+    r"|access (?:to this page has been )?denied|(?:internal )?server error|service unavailable|bad gateway"
+    r"|gateway time-?out|too many requests|just a moment|attention required|something went wrong"
+    r"|(?:sorry,? )?(?:this|the) page (?:you|does|is|could|can)|are you (?:a robot|human)"
+    r"|please (?:enable|turn on) javascript|(?:checking|verify).{0,20}(?:your browser|human)"
+    r"|seite nicht gefunden|page introuvable)",
     re.IGNORECASE)
-SENTENCE = re.compile(r"[.!?\u2026\u3002\uff01\uff1f]['\"\u2019\u201d)]*(?:\s|$)")
-BROKEN = re.compile("\ufffd|\u00c3[\u0080-\u00bf\u2018-\u201e\u2020-\u2026]|\u00e2\u20ac[\u0098-\u00a6\u2122\u0153]?")  # and UTF-8 read as windows-1252
+BROKEN = re.compile(  # and UTF-8 that was read as windows-1252
+    "\ufffd|\u00c3[\u0080-\u00bf\u2018-\u201e\u2020-\u2026]|\u00e2\u20ac[\u0098-\u00a6\u2122\u0153]?")
 WORD = re.compile(r"\w+")
 
 
@@ -40,7 +44,7 @@ def replacement_share(text: str) -> float:
 
 
 def boilerplate_share(blocks: Sequence[Block]) -> float:
-    """The share of the text that is about the site or says what was said before: notices, menus, repetitions."""
+    """The share of the text that is about the site, or says again what was said before."""
     seen: Counter[str] = Counter()
     total = about = 0
     for block in blocks:

@@ -1,11 +1,10 @@
 """Between a claim and the index stands the gate: what it refuses is put aside with every reason."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 from uuid import UUID, uuid4
 
-from sqlalchemy import any_, delete, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, any_, delete, insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from models import lease
@@ -34,8 +33,8 @@ def admit_chunks(
     if gate is None or not prepared.chunks:
         return prepared
     asked = unpassed(db, [version.version_id for version in prepared.versions], CHUNKS)
-    remarks = gate.chunks([row for row in prepared.chunks if row["version_id"] in set(asked)], window, dimensions)
-    refused = put_in_quarantine(db, holder, CHUNKS, asked, remarks)
+    chunks = [row for row in prepared.chunks if row["version_id"] in asked]
+    refused = put_in_quarantine(db, holder, CHUNKS, asked, gate.chunks(chunks, window, dimensions))
     return Prepared([version for version in prepared.versions if version.version_id not in refused],
                     [row for row in prepared.chunks if row["version_id"] not in refused], prepared.odd)
 
@@ -75,36 +74,31 @@ def refuse(session: Session, version: UUID, document: UUID, gate: str, reasons: 
     passed = [VERSIONS] if gate == CHUNKS else []
     session.execute(update(DocumentVersion).where(DocumentVersion.id == version).values(
         verdict=Verdict.QUARANTINED, passed=passed, **lease.GIVEN_BACK))
-    session.execute(update(Document).where(Document.id == document, Document.state == DocumentState.READ).values(
-        state=DocumentState.QUARANTINED, reason="; ".join(reasons)))
+    session.execute(
+        update(Document).where(Document.id == document, Document.state == DocumentState.READ)
+        .values(state=DocumentState.QUARANTINED, reason="; ".join(reasons)))
 
 
-def forget(session: Session, gate: str, versions: Collection[UUID]) -> None:
+def forget(session: Session, gate: str, versions: Mapping[UUID, UUID]) -> None:
     """What the gate said before of these versions and, where it judges them too, of their sources."""
-    old = GateResult.version_id.in_(versions) & (GateResult.gate == gate)
+    old: ColumnElement[bool] = GateResult.version_id.in_(versions) & (GateResult.gate == gate)
     if gate == VERSIONS:
-        sources = select(Document.source_id).join(DocumentVersion, DocumentVersion.document_id == Document.id).where(
-            DocumentVersion.id.in_(versions))
+        sources = select(Document.source_id).where(Document.id.in_(versions.values()))
         old = or_(old, GateResult.version_id.is_(None) & GateResult.source_id.in_(sources))
     session.execute(delete(GateResult).where(old), execution_options={"synchronize_session": False})
 
 
 def write(session: Session, remarks: Sequence[Remark]) -> None:
-    of_version = {row.id: row for row in session.execute(
-        select(DocumentVersion.id, DocumentVersion.document_id, DocumentVersion.scopes, Document.source_id)
+    versions = {row.version_id: row._mapping for row in session.execute(
+        select(DocumentVersion.id.label("version_id"), DocumentVersion.document_id, DocumentVersion.scopes,
+               Document.source_id)
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(DocumentVersion.id.in_([it.version_id for it in remarks if it.version_id])))}
-    of_source = {row.id: row for row in session.execute(
-        select(Source.id, Source.scopes).where(Source.id.in_([it.source_id for it in remarks if it.source_id])))}
-    if rows := [told(it, of_version, of_source) for it in remarks]:
-        session.execute(insert(GateResult), rows)
-
-
-def told(it: Remark, of_version: dict[UUID, Any], of_source: dict[UUID, Any]) -> dict[str, Any]:
-    row = {"id": uuid4(), "gate": it.gate, "expectation": it.expectation, "severity": it.severity,
-           "reason": it.reason, "observed": it.observed, "passage": it.passage}
-    if it.version_id:
-        of = of_version[it.version_id]
-        return row | {"version_id": of.id, "document_id": of.document_id, "source_id": of.source_id, "scopes": of.scopes}
-    source = of_source[it.source_id] if it.source_id else None
-    return row | {"version_id": None, "document_id": None, "source_id": it.source_id, "scopes": source and source.scopes}
+        .where(DocumentVersion.id.in_([it.version_id for it in remarks])))}
+    sources = {row.source_id: row._mapping for row in session.execute(
+        select(Source.id.label("source_id"), Source.scopes)
+        .where(Source.id.in_([it.source_id for it in remarks])))}
+    for it in remarks:
+        of = versions[it.version_id] if it.version_id else sources[it.source_id]
+        session.execute(insert(GateResult).values(
+            id=uuid4(), gate=it.gate, expectation=it.expectation, severity=it.severity, reason=it.reason,
+            observed=it.observed, passage=it.passage, **of))

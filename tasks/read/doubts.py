@@ -27,8 +27,9 @@ def is_noise_only(session: Session, document: Claimed, blocks: Sequence[Block], 
     A date that was the day's when the version was read may still be there, and be the day's no more.
     """
     newest = newest_of(session, document)
-    days = {now.date(), newest.read_at.date()} if newest and newest.essence else set()
-    return any(essence(blocks, day) == newest.essence for day in days)
+    if newest is None or newest.essence is None:
+        return False
+    return newest.essence in {essence(blocks, day) for day in (now.date(), newest.read_at.date())}
 
 
 def goes_back_and_forth(
@@ -43,7 +44,8 @@ def goes_back_and_forth(
         return None
     said_before = select(DocumentVersion.id).where(
         DocumentVersion.document_id == document.id,
-        or_(DocumentVersion.content_hash == content_hash, DocumentVersion.essence == essence(blocks, now.date())))
+        or_(DocumentVersion.content_hash == content_hash,
+            DocumentVersion.essence == essence(blocks, now.date())))
     if not session.scalar(select(exists(said_before.subquery().select()))):
         return None
     return f"it goes back and forth between two texts: version {newest.number} stands"

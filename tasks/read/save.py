@@ -25,7 +25,9 @@ from tasks.read.versions import NOT_SURVIVING, absorb, add_version, find_twin, s
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(days=1)
 MAX_ATTEMPTS = 8
-REFUSED = {Verdict.QUARANTINED: DocumentState.QUARANTINED, Verdict.REJECTED: DocumentState.REJECTED}
+REFUSED: dict[str, DocumentState] = {
+    Verdict.QUARANTINED: DocumentState.QUARANTINED, Verdict.REJECTED: DocumentState.REJECTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         return unremembered(seen) | standing(session, document)
     body = text_of(extracted.blocks)
     content_hash = digest(body)
-    if content_hash == document.content_hash or is_noise_only(session, document, extracted.blocks, fetched.fetched_at):
+    if content_hash == document.content_hash or is_noise_only(
+            session, document, extracted.blocks, fetched.fetched_at):
         return seen | standing(session, document)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(content_hash, 0))))
     if twin := find_twin(session, document, fetched, extracted, content_hash, body):
@@ -181,8 +184,8 @@ def standing(session: Session, document: Claimed) -> dict[str, Any]:
         .order_by(DocumentVersion.number.desc()).limit(1)).one()
     if newest.failure is not None:
         return {"state": DocumentState.FAILED, "reason": newest.failure}
-    if newest.verdict in REFUSED:
-        return {"state": REFUSED[newest.verdict], "reason": why_refused(session, newest)}
+    if state := REFUSED.get(newest.verdict or ""):
+        return {"state": state, "reason": why_refused(session, newest)}
     if newest.indexed_at is None:
         return {"state": DocumentState.READ, "reason": "unchanged, waits for the index"}
     return {"state": DocumentState.INDEXED, "reason": "unchanged"}

@@ -26,12 +26,30 @@ class Owlish:
 
     def versions(self, versions: Sequence[UUID]) -> list[Remark]:
         with self.db.begin() as session:
-            rows = session.execute(select(DocumentVersion.id, DocumentVersion.text, Document.source_id).join(
-                Document, Document.id == DocumentVersion.document_id).where(DocumentVersion.id.in_(versions))).all()
-        flags = [Remark("sources", "as long texts", Severity.WARNING, "its texts are short", "0.1", source_id=source)
-                 for source in {row.source_id for row in rows}]
-        return flags + [Remark("versions", "no owls", Severity.CRITICAL, "it speaks of owls", "1", "barn owl",
-                               version_id=row.id) for row in rows if "owl" in row.text]
+            rows = session.execute(
+                select(DocumentVersion.id, DocumentVersion.text, Document.source_id)
+                .join(Document, Document.id == DocumentVersion.document_id)
+                .where(DocumentVersion.id.in_(versions))
+            ).all()
+        flags = [
+            Remark(
+                "sources", "as long texts", Severity.WARNING, "its texts are short", "0.1", source_id=source
+            )
+            for source in {row.source_id for row in rows}
+        ]
+        return flags + [
+            Remark(
+                "versions",
+                "no owls",
+                Severity.CRITICAL,
+                "it speaks of owls",
+                "1",
+                "barn owl",
+                version_id=row.id,
+            )
+            for row in rows
+            if "owl" in row.text
+        ]
 
     def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
         return []
@@ -56,9 +74,27 @@ async def test_a_refused_document_says_why(api: httpx.AsyncClient, owls: str) ->
 async def test_the_report_names_it_with_the_value_and_the_passage(api: httpx.AsyncClient, owls: str) -> None:
     report = (await api.get("/v1/quality")).json()
     [result] = report["results"]
-    assert (result["document_id"], result["gate"], result["expectation"], result["severity"], result["reason"],
-            result["observed"], result["passage"], result["verdict"], result["source"]) == (
-        owls, "versions", "no owls", "critical", "it speaks of owls", "1", "barn owl", "quarantined", "Site")
+    assert (
+        result["document_id"],
+        result["gate"],
+        result["expectation"],
+        result["severity"],
+        result["reason"],
+        result["observed"],
+        result["passage"],
+        result["verdict"],
+        result["source"],
+    ) == (
+        owls,
+        "versions",
+        "no owls",
+        "critical",
+        "it speaks of owls",
+        "1",
+        "barn owl",
+        "quarantined",
+        "Site",
+    )
     assert (report["counts"], report["next"]) == ({"quarantined": 1}, None)
     assert [flag["reason"] for flag in report["sources"]] == ["its texts are short"]
 
@@ -68,11 +104,20 @@ async def test_a_flagged_source_says_so_in_its_health(api: httpx.AsyncClient, ow
     assert source["health"].endswith("; its texts are short")
 
 
-@pytest.mark.parametrize(("query", "count"), [
-    ({"verdict": "quarantined"}, 1), ({"verdict": "released"}, 0), ({"severity": "warning"}, 0), ({"gate": "chunks"}, 0),
-    ({"source": "ffffffff-ffff-4fff-8fff-ffffffffffff"}, 0), ({"limit": 1}, 1),
-])
-async def test_the_report_can_be_narrowed(api: httpx.AsyncClient, owls: str, query: dict[str, str], count: int) -> None:
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"verdict": "quarantined"}, 1),
+        ({"verdict": "released"}, 0),
+        ({"severity": "warning"}, 0),
+        ({"gate": "chunks"}, 0),
+        ({"source": "ffffffff-ffff-4fff-8fff-ffffffffffff"}, 0),
+        ({"limit": 1}, 1),
+    ],
+)
+async def test_the_report_can_be_narrowed(
+    api: httpx.AsyncClient, owls: str, query: dict[str, str], count: int
+) -> None:
     assert len((await api.get("/v1/quality", params=query)).json()["results"]) == count
 
 
@@ -97,7 +142,11 @@ async def test_a_rejected_document_stays_out_and_its_unchanged_page_does_not_bri
     await api.post(f"/v1/documents/{owls}/retry")
     household.runs.join()
     shown = (await api.get(f"/v1/documents/{owls}")).json()
-    assert (shown["state"], shown["reason"], shown["version_id"]) == ("rejected", "rejected by its owner", None)
+    assert (shown["state"], shown["reason"], shown["version_id"]) == (
+        "rejected",
+        "rejected by its owner",
+        None,
+    )
 
 
 async def test_an_unchanged_page_is_quarantined_still_and_a_changed_one_is_judged_anew(
@@ -124,7 +173,10 @@ async def test_what_changed_between_two_versions_is_told_block_by_block(
     api: httpx.AsyncClient, household: Household
 ) -> None:
     pages = household.library.fetcher.pages
-    for text in ("A census\nForty nests were counted.\nRain fell.", "A census\nFifty nests were counted.\nRain fell.\nHail, too."):
+    for text in (
+        "A census\nForty nests were counted.\nRain fell.",
+        "A census\nFifty nests were counted.\nRain fell.\nHail, too.",
+    ):
         pages[f"{SITE}/lighthouse"] = text
         document = (await api.post("/v1/documents", json={"url": f"{SITE}/lighthouse"})).json()["id"]
         household.runs.join()

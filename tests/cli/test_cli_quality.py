@@ -18,8 +18,18 @@ class Strict:
     """Refuses everything."""
 
     def versions(self, versions: Sequence[UUID]) -> list[Remark]:
-        return [Remark("versions", "no text", Severity.CRITICAL, "it says too much", "9", "forty nests \x1b[2J", version_id=it)
-                for it in versions]
+        return [
+            Remark(
+                "versions",
+                "no text",
+                Severity.CRITICAL,
+                "it says too much",
+                "9",
+                "forty nests \x1b[2J",
+                version_id=it,
+            )
+            for it in versions
+        ]
 
     def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
         return []
@@ -57,7 +67,10 @@ def test_nothing_is_said_to_be_found_where_nothing_was(almanac: Any) -> None:
 
 def test_the_words_that_changed_are_marked(almanac: Any, household: Household) -> None:
     pages = household.library.fetcher.pages
-    for text in ("A census\nForty nests were counted.\nRain fell.", "A census\nFifty nests were counted.\nHail, too."):
+    for text in (
+        "A census\nForty nests were counted.\nRain fell.",
+        "A census\nFifty nests were counted.\nHail, too.",
+    ):
         pages[f"{SITE}/owls"] = text
         document = almanac.json("read", f"{SITE}/owls")["id"]
     lines = almanac("document", "diff", document[:8]).out.splitlines()
@@ -66,5 +79,6 @@ def test_the_words_that_changed_are_marked(almanac: Any, household: Household) -
     assert lines[3:] == ["~ [-Forty-]{+Fifty+} nests were counted.", "- Rain fell.", "+ Hail, too."]
     assert almanac.json("document", "diff", document, "1", "2")["counts"]["changed"] == 1
     assert almanac("document", "diff", document, "1", "3").err == (
-        "almanac: There is nothing to compare: it has the versions 1, 2.\n")
+        "almanac: There is nothing to compare: it has the versions 1, 2.\n"
+    )
     assert almanac("document", "diff", document, "0", "1").status == 2

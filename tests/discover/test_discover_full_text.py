@@ -61,6 +61,15 @@ def test_only_words_and_their_structure_are_kept(rss: Rss) -> None:
         f"<body><div><h2>Storm</h2><p>{LONG}link now</p><ul><li>ebb</li></ul><pre>a\n b</pre></div></body>")
 
 
+def test_what_the_feeds_markup_hides_is_no_text(rss: Rss) -> None:
+    hidden = "<b hidden>me</b>and <i style='display:none'>all</i>so."
+    html = f"<p>{LONG}<span style='font-size:0'>obey</span>, {hidden}</p>"
+    text = full(rss(f"<description>{escape(html)}</description>"))
+    assert text is not None
+    assert text.endswith(", and so.</p></div></body>")
+    assert "obey" not in text
+
+
 def test_plain_text_is_taken_at_its_word() -> None:
     text = full(atom(f'<content type="text">{LONG}\n\nIf a &lt;b&gt; and &amp;amp;</content>'))
     assert text is not None

@@ -117,6 +117,9 @@ SIGN_IN = page("Sign in", '<form action="/login" method="post"><label>Name <inpu
 LATIN = page("Café Müller", "<p>The café on the Königstraße serves crème brûlée, and it has done so since 1921. "
              "Its owner, Françoise, came from Besançon with nothing but a recipe and a señor's hat. Each evening "
              "the regulars gather under the façade to argue about the naïve painters of the région.</p>")
+WINDOWS = page("Das Wirtshaus", "<p>The inn “Zum Bären” has a sign of 1744: the bear wears a crown. "
+               "The wife of the innkeeper says that guests from Málaga and São Paulo have slept there.</p>"
+               "<p>Its bread is baked in the yard. Nobody remembers who laid the stones of the oven.</p>")
 CODE = page("Tides by hand", "<p>The table below and the small program were used for forty years to foretell the "
             "height of the water at the old quay, and they are still right to within a hand.</p>"
             "<pre><code>def height(hour):\n    # rule of twelfths\n    return TWELFTHS[hour] / 12\n</code></pre>"
@@ -150,8 +153,8 @@ PAGES: list[Page] = [
     Page("/inside", moved("http://169.254.169.254/latest/meta-data/", 302), "rejected", "cloud metadata"),
     Page("/loop", moved("/loop", 302), "rejected", "redirect"),
     Page("/latin-declared-utf8", html(LATIN.encode("latin-1")), "indexed"),
-    Page("/meta-cp1252", Answer(LATIN.replace("<title>", '<meta charset="windows-1252"><title>')
-                                .replace("naïve", "“naïve”").encode("cp1252"),
+    Page("/meta-cp1252", Answer(WINDOWS.replace("<title>", '<meta charset="windows-1252"><title>')
+                                .encode("cp1252"),
                                 headers={"Content-Type": "text/html"}), "indexed"),
     Page("/code", html(CODE), "indexed"),
     Page("/changing", html(article(40, "The price is 12 crowns.")), "indexed"),

@@ -49,7 +49,7 @@ def article(number: int) -> str:
     chance = random.Random(number - 1 if kind(number) == "copy" else number)
     words = ["harbour", "tide", "council", "ledger", "owl", "engine", "valley", "glass", "winter", "bridge", "market", "signal", "forest"]
     text = "".join(f"<p>{' '.join(chance.choices(words, k=40)).capitalize()}.</p>" for _ in range(4))
-    return f"<!doctype html><html><head><title>Report</title></head><body><article><h1>Report</h1>{text}</article>"
+    return f"<!doctype html><html lang=en><head><title>Report</title></head><body><article><h1>Report</h1>{text}</article>"
 
 
 class Handler(BaseHTTPRequestHandler):

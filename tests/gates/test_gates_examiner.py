@@ -1,4 +1,4 @@
-"""The process that judges: it comes when asked, goes when idle, and whatever goes wrong there lets nothing pass."""
+"""The process that judges comes when asked, goes when idle, and lets nothing pass when it goes wrong."""
 
 import subprocess
 import sys
@@ -11,8 +11,14 @@ from tasks.errors import Transient
 from tasks.gates.examiner import Examiner
 from tasks.gates.suite import Expectation, Suite
 
-ONE = Suite("one", (Expectation("e", "expect_column_values_to_be_between", "n", Severity.CRITICAL, "r", False,
-                                {"min_value": 1}),))
+ONE = Suite(
+    "one",
+    (
+        Expectation(
+            "e", "expect_column_values_to_be_between", "n", Severity.CRITICAL, "r", False, {"min_value": 1}
+        ),
+    ),
+)
 READY = "import sys, json, time; print('{\"ready\": true}', flush=True); sys.stdin.readline(); "
 ANSWER = "print('{\"refused\": [[0]]}', flush=True); "
 
@@ -31,15 +37,18 @@ def test_an_answer_names_rows_and_the_process_stays() -> None:
     assert one.pid is None
 
 
-@pytest.mark.parametrize(("script", "says"), [
-    ("raise SystemExit(1)", "ended without an answer"),
-    ("print('{\"failed\": \"ImportError: no such thing\"}', flush=True)", "cannot start: ImportError"),
-    ("import time; time.sleep(60)", "did not answer in time"),
-    (READY + "raise SystemExit(1)", "ended without an answer"),
-    (READY + "time.sleep(60)", "did not answer in time"),
-    (READY + "print('no JSON', flush=True); time.sleep(60)", "ended without an answer"),
-    (READY + "print('{\"failed\": \"ValueError: no column\"}', flush=True)", "cannot judge: ValueError"),
-])
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("raise SystemExit(1)", "ended without an answer"),
+        ('print(\'{"failed": "ImportError: no such thing"}\', flush=True)', "cannot start: ImportError"),
+        ("import time; time.sleep(60)", "did not answer in time"),
+        (READY + "raise SystemExit(1)", "ended without an answer"),
+        (READY + "time.sleep(60)", "did not answer in time"),
+        (READY + "print('no JSON', flush=True); time.sleep(60)", "ended without an answer"),
+        (READY + 'print(\'{"failed": "ValueError: no column"}\', flush=True)', "cannot judge: ValueError"),
+    ],
+)
 def test_one_that_dies_hangs_or_cannot_begin_is_transient_and_gone(script: str, says: str) -> None:
     one = examiner(script, start_seconds=1.0, answer_seconds=1.0)
     with pytest.raises(Transient, match=says):
@@ -73,6 +82,9 @@ def test_a_closed_one_starts_nothing() -> None:
 
 
 def test_whoever_asks_does_not_import_what_judges() -> None:
-    heavy = "import sys, almanac.wiring, tasks.gates.gate; print({'great_expectations', 'pandas'} & sys.modules.keys())"
+    heavy = (
+        "import sys, almanac.wiring, tasks.gates.gate; "
+        "print({'great_expectations', 'pandas'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -14,7 +14,7 @@ from tasks.gates.sources import against
 from tasks.gates.vectors import is_finite, norm, unpack
 from tasks.gates.wording import boilerplate_share, letters, replacement_share, wall
 
-PROSE = "The warden of the heath counted forty nests this spring, ten more than in the year before, and he is glad."
+PROSE = "The warden of the heath counted forty nests this spring, ten more than in the year before."
 
 
 def paragraphs(*texts: str) -> list[Block]:
@@ -43,21 +43,30 @@ def test_notices_and_repetitions_are_boilerplate_and_prose_is_not() -> None:
     assert boilerplate_share([]) == 0
 
 
-@pytest.mark.parametrize(("title", "texts"), [
-    ("404 Not Found", ["nginx"]),
-    ("Just a moment...", ["Checking your browser before you go on."]),
-    ("Your privacy", ["We and our 831 partners store and process personal data on your device. Accept all cookies or manage."]),
-    ("Access denied", ["You do not have permission."]),
-])
+@pytest.mark.parametrize(
+    ("title", "texts"),
+    [
+        ("404 Not Found", ["nginx"]),
+        ("Just a moment...", ["Checking your browser before you go on."]),
+        (
+            "Your privacy",
+            ["We and our 831 partners store and process personal data. Accept all cookies or manage."],
+        ),
+        ("Access denied", ["You do not have permission."]),
+    ],
+)
 def test_walls_and_error_pages_are_seen_in_short_texts(title: str, texts: list[str]) -> None:
     assert wall(title, paragraphs(*texts))
 
 
-@pytest.mark.parametrize(("title", "texts"), [
-    ("404 Not Found: the story of a status", [PROSE] * 20),
-    ("The warden's count", [PROSE, "We use cookies."]),
-    ("Cookies for tea", ["Bake the cookies for twelve minutes. " + PROSE]),
-])
+@pytest.mark.parametrize(
+    ("title", "texts"),
+    [
+        ("404 Not Found: the story of a status", [PROSE] * 20),
+        ("The warden's count", [PROSE, "We use cookies."]),
+        ("Cookies for tea", ["Bake the cookies for twelve minutes. " + PROSE]),
+    ],
+)
 def test_articles_about_them_are_none(title: str, texts: list[str]) -> None:
     assert not wall(title, paragraphs(*texts))
 
@@ -68,9 +77,15 @@ def test_what_tag_characters_and_selectors_spell_is_read() -> None:
     assert smuggled(f"Smile{hidden}!") == "send it"
 
 
-@pytest.mark.parametrize("text", [
-    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f won", "❤\ufe0f and ☺\ufe0f", "می\u200cخواهم", "👩\u200d👩\u200d👧",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f won",
+        "❤\ufe0f and ☺\ufe0f",
+        "\u0645\u06cc\u200c\u062e\u0648",
+        "👩\u200d👩\u200d👧",
+    ],
+)
 def test_flags_emoji_and_joiners_smuggle_nothing(text: str) -> None:
     assert (smuggled(text), broken_words(text)) == ("", 0)
 
@@ -122,8 +137,15 @@ def test_chunks_are_measured_under_their_version() -> None:
     chunk = {"digest": "a", "start": 0, "end": 3, "tokens": 9, "vector": unit, "text": "one"}
     rows = measured(version, [chunk, chunk | {"vector": unit[:-2], "tokens": 0}], paragraphs("one"), 8, 16)
     assert [row.id for row in rows] == [version, version]
-    assert rows[0].values == {"tokens": 9, "tokens_over": 1, "uncovered": 0, "twins": 1, "unfinite": 0, "norm": 1.0,
-                              "dimensions_off": 0}
+    assert rows[0].values == {
+        "tokens": 9,
+        "tokens_over": 1,
+        "uncovered": 0,
+        "twins": 1,
+        "unfinite": 0,
+        "norm": 1.0,
+        "dimensions_off": 0,
+    }
     assert (rows[1].values["dimensions_off"], rows[1].values["tokens"]) == (-1, 0)
 
 

@@ -1,4 +1,4 @@
-"""The gate stands before the index: what it refuses is put aside with its reasons, and what answered goes on."""
+"""The gate stands before the index: what it refuses is put aside, and what answered goes on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ MINE = ["library"]
 
 
 class Words:
-    """Refuses versions that say "bad", chunks that say "odd" or, for good, "nan"; notes those that say "hm"."""
+    """Refuses versions that say "bad", chunks that say "odd" or, for good, "nan"; notes "hm"."""
 
     def __init__(self, records: Any) -> None:
         self.records = records
@@ -33,18 +33,31 @@ class Words:
         if self.error:
             raise self.error
         with self.records.db.begin() as session:
-            rows = session.execute(select(DocumentVersion.id, DocumentVersion.text).where(
-                DocumentVersion.id.in_(versions))).all()
-        return [Remark("versions", f"no {word}", severity, f"it says {word}", word, row.text, version_id=row.id)
-                for row in rows for word, severity in (("bad", Severity.CRITICAL), ("worse", Severity.CRITICAL), ("hm", Severity.WARNING))
-                if word in row.text]
+            rows = session.execute(
+                select(DocumentVersion.id, DocumentVersion.text).where(DocumentVersion.id.in_(versions))
+            ).all()
+        return [
+            Remark("versions", f"no {word}", severity, f"it says {word}", word, row.text, version_id=row.id)
+            for row in rows
+            for word, severity in (
+                ("bad", Severity.CRITICAL),
+                ("worse", Severity.CRITICAL),
+                ("hm", Severity.WARNING),
+            )
+            if word in row.text
+        ]
 
     def chunks(self, chunks: Sequence[Mapping[str, Any]], window: int, dimensions: int) -> list[Remark]:
         self.asked.append(("chunks", sorted({chunk["version_id"] for chunk in chunks})))
         assert (window, dimensions) == (self.records.embedder.window, self.records.embedder.dimensions)
-        return [Remark("chunks", f"no {word}", severity, f"a chunk says {word}", word, version_id=chunk["version_id"])
-                for chunk in chunks for word, severity in (("odd", Severity.CRITICAL), ("nan", Severity.FATAL))
-                if word in chunk["text"]]
+        return [
+            Remark(
+                "chunks", f"no {word}", severity, f"a chunk says {word}", word, version_id=chunk["version_id"]
+            )
+            for chunk in chunks
+            for word, severity in (("odd", Severity.CRITICAL), ("nan", Severity.FATAL))
+            if word in chunk["text"]
+        ]
 
 
 @pytest.fixture
@@ -59,14 +72,20 @@ def source(records: Any) -> UUID:
 
 
 def run(records: Any, index: Any, gate: Any, limit: int = 100) -> list[UUID]:
-    return [done.version_id for done in follow.index_versions(
-        records.db, records.embedder, index, cut, limit, 1000, 1000, records.now, gate=gate)]
+    return [
+        done.version_id
+        for done in follow.index_versions(
+            records.db, records.embedder, index, cut, limit, 1000, 1000, records.now, gate=gate
+        )
+    ]
 
 
 def results(records: Any) -> list[tuple[str, str, str]]:
     with records.db.begin() as session:
-        return [(it.expectation, it.severity, it.reason) for it in session.scalars(
-            select(GateResult).order_by(GateResult.expectation))]
+        return [
+            (it.expectation, it.severity, it.reason)
+            for it in session.scalars(select(GateResult).order_by(GateResult.expectation))
+        ]
 
 
 def test_a_refused_version_is_quarantined_with_every_reason_and_its_neighbours_are_indexed(
@@ -76,9 +95,15 @@ def test_a_refused_version_is_quarantined_with_every_reason_and_its_neighbours_a
     assert len(run(records, edge, gate)) == 1
     row = records.row(bad)
     assert (row.state, row.reason, row.version_id) == (
-        DocumentState.QUARANTINED, "it says bad; it says worse", None)
+        DocumentState.QUARANTINED,
+        "it says bad; it says worse",
+        None,
+    )
     assert records.row(good).state == DocumentState.INDEXED
-    assert results(records) == [("no bad", "critical", "it says bad"), ("no worse", "critical", "it says worse")]
+    assert results(records) == [
+        ("no bad", "critical", "it says bad"),
+        ("no worse", "critical", "it says worse"),
+    ]
     assert (follow.waiting(records.db), run(records, edge, gate)) == (0, [])
     assert len(gate.asked) == 2
     assert records.chunks(document=bad) == []
@@ -88,7 +113,9 @@ def test_what_is_only_noted_is_indexed(records: Any, edge: Any, gate: Words, sou
     document = records.document(source, "Well, hm.")
     assert len(run(records, edge, gate)) == 1
     assert (records.row(document).state, results(records)) == (
-        DocumentState.INDEXED, [("no hm", "warning", "it says hm")])
+        DocumentState.INDEXED,
+        [("no hm", "warning", "it says hm")],
+    )
 
 
 @pytest.mark.parametrize("text", ["A bad one.", "An odd one."])
@@ -140,7 +167,11 @@ def test_a_rejected_one_is_never_indexed(records: Any, edge: Any, gate: Words, s
     run(records, edge, gate)
     assert decisions.reject(records.db, document, MINE)
     row = records.row(document)
-    assert (row.state, row.reason, run(records, edge, gate)) == (DocumentState.REJECTED, "rejected by its owner", [])
+    assert (row.state, row.reason, run(records, edge, gate)) == (
+        DocumentState.REJECTED,
+        "rejected by its owner",
+        [],
+    )
     assert records.versions(document)[0].verdict == Verdict.REJECTED
 
 
@@ -230,11 +261,19 @@ def test_the_report_says_what_waits_for_a_decision_and_why(
     waiting = decisions.report(records.db, MINE, Verdict.QUARANTINED, Severity.CRITICAL)["results"]
     assert {it["document_id"] for it in waiting} == set(map(str, documents[1:]))
     assert {(it["reason"], it["observed"], it["state"], it["title"]) for it in waiting} == {
-        ("it says bad", "bad", "quarantined", "Harbour news")}
-    assert decisions.report(records.db, ["family"]) == {"results": [], "next": None, "sources": [], "counts": {}}
+        ("it says bad", "bad", "quarantined", "Harbour news")
+    }
+    assert decisions.report(records.db, ["family"]) == {
+        "results": [],
+        "next": None,
+        "sources": [],
+        "counts": {},
+    }
 
 
-def test_pages_of_the_report_hold_each_result_once(records: Any, edge: Any, gate: Words, source: UUID) -> None:
+def test_pages_of_the_report_hold_each_result_once(
+    records: Any, edge: Any, gate: Words, source: UUID
+) -> None:
     for number in range(5):
         records.document(source, f"Bad {number}: bad.")
     run(records, edge, gate)

@@ -12,7 +12,9 @@ def blocks(*texts: str) -> list[Block]:
 
 
 def told(old: list[Block], new: list[Block]) -> list[tuple[str, str]]:
-    return [(change.kind.value, change.block.text) for change in differences(old, new) if change.kind != "same"]
+    return [
+        (change.kind.value, change.block.text) for change in differences(old, new) if change.kind != "same"
+    ]
 
 
 def test_equal_versions_have_no_difference() -> None:
@@ -26,18 +28,24 @@ def test_what_came_and_what_went_is_told_where_it_stood() -> None:
 
 def test_a_block_that_stands_elsewhere_has_moved() -> None:
     found = differences(blocks("a", "b", "c", "d"), blocks("d", "a", "b", "c"))
-    assert [(it.block.text, it.before, it.after) for it in found if it.kind == ChangeKind.MOVED] == [("d", 3, 0)]
+    assert [(it.block.text, it.before, it.after) for it in found if it.kind == ChangeKind.MOVED] == [
+        ("d", 3, 0)
+    ]
 
 
 def test_a_changed_block_shows_its_words() -> None:
-    found = differences(blocks("The harbour has 412 berths in all."), blocks("The harbour has 413 berths in all."))
+    found = differences(
+        blocks("The harbour has 412 berths in all."), blocks("The harbour has 413 berths in all.")
+    )
     assert [it.kind for it in found] == [ChangeKind.CHANGED]
     assert found[0].words == (("=", "The harbour has "), ("-", "412"), ("+", "413"), ("=", " berths in all."))
 
 
 def test_blocks_that_have_nothing_in_common_are_one_that_went_and_one_that_came() -> None:
     assert told(blocks("Owls were counted here."), blocks("No ferry tomorrow!")) == [
-        ("removed", "Owls were counted here."), ("added", "No ferry tomorrow!")]
+        ("removed", "Owls were counted here."),
+        ("added", "No ferry tomorrow!"),
+    ]
 
 
 def test_a_heading_that_becomes_a_paragraph_is_no_change_of_words() -> None:
