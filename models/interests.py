@@ -23,7 +23,7 @@ def faded(now: ColumnElement[datetime] = NOW) -> ColumnElement[float]:
 
 
 def strongest() -> Select[Any]:
-    """``topic`` and ``strength`` of the interests of the parameter ``own_scopes`` at ``now``, strongest first."""
+    """``topic`` and ``strength`` of those of the parameter ``own_scopes`` at ``now``, strongest first."""
     strength = faded().label("strength")
-    return (select(Interest.topic, strength).where(Interest.scopes == OWN, strength > NOTICED)
-            .order_by(strength.desc(), Interest.topic).limit(MOST))
+    found: Select[Any] = select(Interest.topic, strength).where(Interest.scopes == OWN, strength > NOTICED)
+    return found.order_by(strength.desc(), Interest.topic).limit(MOST)

@@ -111,8 +111,8 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
     """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
 
     The version has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of
-    ANALYSIS or None. A removed document has no version. ``file``, of a document that is one, has the fields of
-    FILE.
+    ANALYSIS or None. A removed document has no version. ``file``, of a document that is one,
+    has the fields of FILE.
     """
     answers = DocumentVersion.id == Document.version_id
     said = (

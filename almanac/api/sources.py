@@ -120,7 +120,7 @@ def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any
     if source is None:
         raise not_found("source")
     interesting = source["mode"] == ReadingMode.INTERESTING
-    interests = len(choosing.interests(context.library.db)) if interesting else None
+    interests = len(choosing.interests(context.library.db, datetime.now(UTC))) if interesting else None
     return with_holds([source], context)[0] | {"interests": interests}
 
 

@@ -111,10 +111,13 @@ def _offers(index: Index, question: Question, text: str, vector: Vectors, limit:
 
 def _promising(offers: Iterable[Offers], limit: int) -> list[UUID]:
     """The chunks whose rows are worth loading: of each list the best, in turn."""
-    best = [sorted(found, key=lambda it, found=found: (-found[it], it)) for offer in offers
-            for found in (offer.cosines, offer.words)]
+    best = [_best_first(found) for offer in offers for found in (offer.cosines, offer.words)]
     in_turn = dict.fromkeys(it for rank in zip_longest(*best) for it in rank if it)
     return list(in_turn)[:int(PROMISING * limit)]
+
+
+def _best_first(found: Mapping[UUID, float]) -> list[UUID]:
+    return sorted(found, key=lambda chunk: (-found[chunk], chunk))
 
 
 def _fused(found: Sequence[Candidate], offers: Iterable[Offers], minimum: float) -> list[Candidate]:
@@ -216,7 +219,7 @@ def _live_rows() -> Select[Any]:
         .cte("hit").prefix_with("MATERIALIZED")
     )
     found = aliased(Chunk, hit)
-    in_order = {"partition_by": found.version_id, "order_by": found.position}
+    in_order: dict[str, Any] = {"partition_by": found.version_id, "order_by": found.position}
     next_start = func.lead(found.start).over(**in_order)
     between = func.substr(DocumentVersion.text, found.end + 1, func.greatest(next_start - found.end, 0))
     is_next = func.lead(found.position).over(**in_order) == found.position + 1

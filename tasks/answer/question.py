@@ -108,7 +108,7 @@ def _moment(given: date | datetime | None, days: int = 0) -> datetime | None:
     """A moment as it is, or the one some ``days`` after a day has begun."""
     if isinstance(given, datetime):
         return given if given.tzinfo else given.replace(tzinfo=UTC)
-    return given and datetime.combine(given, time.min, UTC) + timedelta(days=days)
+    return datetime.combine(given, time.min, UTC) + timedelta(days=days) if given else None
 
 
 def _clean(text: str) -> str:

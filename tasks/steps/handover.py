@@ -17,7 +17,7 @@ WAITS_TO_START = {"type": {"any_": ["SCHEDULED", "PENDING"]}}
 
 
 async def hand_over() -> None:
-    """Start reading when documents are due, converting when files wait, indexing when there is work for it."""
+    """Start reading when documents are due, converting when files wait, indexing when it has work."""
     if wiring.library().renderer:
         read.wake(wiring.library().db, now())
     if read.due(wiring.library().db, now()):
