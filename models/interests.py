@@ -25,5 +25,5 @@ def faded(now: ColumnElement[datetime] = NOW) -> ColumnElement[float]:
 def strongest() -> Select[Any]:
     """``topic`` and ``strength`` of those of the parameter ``own_scopes`` at ``now``, strongest first."""
     strength = faded().label("strength")
-    found: Select[Any] = select(Interest.topic, strength).where(Interest.scopes == OWN, strength > NOTICED)
-    return found.order_by(strength.desc(), Interest.topic).limit(MOST)
+    return (select(*(Interest.topic, strength)).where(Interest.scopes == OWN, strength > NOTICED)
+            .order_by(strength.desc(), Interest.topic).limit(MOST))

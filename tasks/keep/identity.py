@@ -117,7 +117,7 @@ def find(
     )
     for identity, given_hash, sha256, key, url, title, type_, about, *rest in rows:
         yield Known(identity, Content(given_hash, sha256), key, url, title,
-                    Subject(type_, about) if about else None, *rest)
+                    Subject(type_ or "", about) if about else None, *rest)
 
 
 def among(column: InstrumentedAttribute[Any], values: Collection[Any]) -> ColumnElement[bool]:
