@@ -112,8 +112,12 @@ def asked(question: str) -> list[Token]:
 def holding(named: Sequence[Token], offered: Sequence[Evidence]) -> Set[UUID]:
     """Which passages hold a rare one of ``named``, with most of the others or written as a code."""
     few = len(named) <= FEW
-    held = {each.id: {token for token in named if (few or is_code(token)) and holds(each.text, token)}
-            for each in offered}
+    sought = {token: pattern(token) for token in named if few or is_code(token)}
+    if not sought:
+        return set()
+    plain = {each.id: folded(each.text) for each in offered}
+    held = {each: {token for token, said in sought.items() if said.search(text)}
+            for each, text in plain.items()}
     passages = Counter(chain.from_iterable(held.values()))
     whole = {each for each, some in held.items() if few and len(some) >= COVERED * len(named)}
     return {each for each, some in held.items()
@@ -128,13 +132,9 @@ def is_code(token: Token) -> bool:
     return "_" in token.raw or (digits and (letters or len(token.parts) > 2))
 
 
-def holds(text: str, token: Token) -> bool:
-    """Whether the text says it as a word of its own, however it is joined."""
-    return pattern(token).search(folded(text)) is not None
-
-
 @lru_cache
 def pattern(token: Token) -> re.Pattern[str]:
+    """Where a folded text says it as a word of its own, however it is joined."""
     if not token.parts:
         return re.compile(re.escape(token.raw))  # of a script without spaces
     sign = token.raw[len(token.raw.rstrip("+#")):]
