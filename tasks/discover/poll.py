@@ -42,8 +42,8 @@ CLOCK_STEP = timedelta(minutes=10)  # back, that is no jump
 
 NEEDED = (  # of a source that is looked at: each column costs, and most looks change nothing
     "id", "kind", "url", "scopes", "priority", "every_seconds", "cron", "zone", "headers", "include",
-    "exclude", "limit_per_poll", "map", "mode", "fragment_routes", "etag", "last_modified", "body_hash", "failures",
-    "moved_to", "moved_polls", "parts",
+    "exclude", "limit_per_poll", "map", "mode", "fragment_routes", "etag", "last_modified", "body_hash",
+    "failures", "moved_to", "moved_polls", "parts",
 )
 LOADING = (  # the source, and when a body of it last came
     select(
