@@ -119,6 +119,15 @@ class Vault:
         self.entries.clear()
 
 
+class Resting:
+    """The converter's jail, which rests when there is nothing to do."""
+
+    rests = 0
+
+    def rest(self) -> None:
+        self.rests += 1
+
+
 class Lines:
     """A converter for which each line is a paragraph."""
 
@@ -137,7 +146,7 @@ class SmallLibrary:
         self.trouble: dict[str, str] = {}
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
-        self.converter = Lines()
+        self.converter, self.conversion = Lines(), Resting()
         incoming = home / "incoming"
         incoming.mkdir(parents=True, exist_ok=True)
         self.doors = Doors(
