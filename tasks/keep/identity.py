@@ -115,9 +115,9 @@ def find(
                Document.scopes == list(scopes), Document.state != DocumentState.REMOVED)
         .order_by(Document.discovered_at, Document.id)
     )
-    for identity, given_hash, sha256, key, url, title, type_, about, *rest in rows:
+    for identity, given_hash, sha256, key, url, title, kind, about, *rest in rows:
         yield Known(identity, Content(given_hash, sha256), key, url, title,
-                    Subject(type_ or "", about) if about else None, *rest)
+                    Subject(kind, about) if kind and about else None, *rest)
 
 
 def among(column: InstrumentedAttribute[Any], values: Collection[Any]) -> ColumnElement[bool]:

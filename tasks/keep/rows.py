@@ -70,7 +70,8 @@ def write(
     now: datetime,
 ) -> UUID:
     """Insert the document, or let it be what is given now; its version is added by itself. Its id."""
-    values = said(given) | {"given_hash": content.given_hash, "artifact_id": artifact_id, "recheck": None}
+    values = said(session, given, known) | {
+        "given_hash": content.given_hash, "artifact_id": artifact_id, "recheck": None}
     if artifact_id:  # what it said before answers until the file is read
         answers = Document.version_id.is_not(None)
         values |= {"state": case((answers, DocumentState.INDEXED), else_=DocumentState.DISCOVERED),
@@ -87,10 +88,10 @@ def write(
     return identity
 
 
-def said(given: Given) -> dict[str, Any]:
+def said(session: Session, given: Given, known: Known | None) -> dict[str, Any]:
     """The columns that hold what is given beside the content."""
     values: dict[str, Any] = {}
-    if given.uri:
+    if given.uri and not is_anothers(session, given, known):
         values |= {"url": check_address(given.uri), "key": key_of(given.uri)}
     if given.title:
         values |= {"title": given.title}
@@ -101,10 +102,20 @@ def said(given: Given) -> dict[str, Any]:
     return values if given.upload else values | {"expires_at": given.expires_at}
 
 
+def is_anothers(session: Session, given: Given, known: Known | None) -> bool:
+    """Whether the address is that of another document already: a file is known by its bytes first."""
+    key = key_of(given.uri or "")
+    if known is None or known.key == key:
+        return False
+    other = select(Document.id).where(
+        Document.key == key, Document.scopes == list(given.scopes), Document.state != DocumentState.REMOVED)
+    return session.scalar(other) is not None
+
+
 def refresh(session: Session, given: Given, known: Known) -> None:
     """The content is the same: its vectors stay, and what was derived from it is to be looked at again."""
     why = f"kept again with another {' and '.join(moved(given, known))}"
-    values = said(given)
+    values = said(session, given, known)
     session.execute(update(Document).where(Document.id == known.id).values(**values, recheck=why))
     shown: dict[str, Any] = {name: values[name] for name in ("title", "published_at") if name in values}
     if "url" in values:

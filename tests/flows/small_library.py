@@ -159,6 +159,15 @@ class Successor(NamedTuple):
         return nullcontext(self.index)
 
 
+class Resting:
+    """The converter's jail, which rests when there is nothing to do."""
+
+    rests = 0
+
+    def rest(self) -> None:
+        self.rests += 1
+
+
 class Lines:
     """A converter for which each line is a paragraph."""
 
@@ -181,7 +190,7 @@ class SmallLibrary:
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
         self.next = Vault()  # what a rebuild fills
         self.analyser: Analyser = BuiltIn(self.embedder)
-        self.converter = Lines()
+        self.converter, self.conversion = Lines(), Resting()
         incoming = home / "incoming"
         incoming.mkdir(parents=True, exist_ok=True)
         self.doors = Doors(

@@ -20,6 +20,8 @@ from almanac.deployments import read_specs
 from models.session import Database
 from models.tables import LIBRARY_SCOPE, Document, VersionAnalysis
 from tasks import curate
+from tasks.keep.given import Given
+from tasks.keep.keep import keep
 from tasks.steps import running
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
@@ -74,6 +76,17 @@ async def test_a_poll_leads_to_documents_that_are_read_and_indexed(
     assert await settled(library, {"indexed": 2, "rejected": 1}), states(library)
     assert library.index.count() == 2
     assert await worker.end_of(run) == "completed"
+
+
+async def test_a_file_that_waits_is_found_by_a_tick_converted_and_indexed(
+    worker: Worker, library: SmallLibrary
+) -> None:
+    handed_in = Given(("library",), uri=f"{SITE}/heron", preserve_source=True)
+    await keep(library.doors, library.fetcher, handed_in, running.now())  # by a process that was killed then
+    await worker.start("poll")
+    assert await settled(library, {"indexed": 1}), states(library)
+    assert library.index.count() == 1
+    assert library.conversion.rests >= 1
 
 
 async def test_what_became_of_each_document_is_a_table_of_the_run(

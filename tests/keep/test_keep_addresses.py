@@ -122,6 +122,17 @@ async def test_a_moved_page_is_known_by_its_bytes(doors: Doors) -> None:
     assert (moved.outcome, moved.document_id) == (Outcome.REFRESHED, first.document_id)
 
 
+async def test_bytes_that_move_to_the_address_of_another_document_take_none_from_it(
+    doors: Doors, db: Database
+) -> None:
+    first = await hand_in(doors, Site(), uri=PAGE)
+    other = await hand_in(doors, Site(made.HTML + b"<p>more"), uri="https://harbour.example/new")
+    moved = await hand_in(doors, Site(), uri="https://harbour.example/new")
+    assert (moved.outcome, moved.document_id) == (Outcome.REFRESHED, first.document_id)
+    assert {row.id: row.url for row in documents(db)} == {
+        first.document_id: PAGE, other.document_id: "https://harbour.example/new"}
+
+
 @pytest.mark.parametrize(("site", "uri", "error", "reason"), [
     (Site(), "https://10.0.0.1/", Unsafe, "private"),
     (Site(final_url="http://harbour.example/x"), PAGE, Rejected, "it leads to http://.*only https"),
