@@ -1,7 +1,6 @@
 """How a reader's interests fade: what the ranking and the choice of what to read have in common."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Text, bindparam, case, extract, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -22,8 +21,8 @@ def faded(now: ColumnElement[datetime] = NOW) -> ColumnElement[float]:
     return case((Interest.kept, Interest.strength), else_=halved)
 
 
-def strongest() -> Select[Any]:
+def strongest() -> Select[str, float]:
     """``topic`` and ``strength`` of those of the parameter ``own_scopes`` at ``now``, strongest first."""
     strength = faded().label("strength")
-    return (select(*(Interest.topic, strength)).where(Interest.scopes == OWN, strength > NOTICED)
+    return (select(Interest.topic, strength).where(Interest.scopes == OWN, strength > NOTICED)
             .order_by(strength.desc(), Interest.topic).limit(MOST))

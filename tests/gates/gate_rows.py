@@ -12,10 +12,22 @@ from models.states import DocumentState, SourceKind
 from models.tables import Document, DocumentVersion, Source
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-WHO = ["keeper", "warden", "miller", "pilot", "baker", "harper", "surveyor", "weaver", "cooper", "mason", "ferryman", "glazier"]
-DID = ["counted", "measured", "painted", "mended", "followed", "described", "lost", "found", "sold", "carried", "drew", "guarded"]
-WHAT = ["owls", "lamps", "barges", "bells", "nets", "orchards", "ledgers", "gates", "wells", "maps", "boats", "chimneys", "fields"]
-WHERE = ["by the quay", "on the hill", "near the old mill", "behind the church", "along the canal", "at the market"]
+WHO = [
+    "keeper", "warden", "miller", "pilot", "baker", "harper", "surveyor", "weaver", "cooper", "mason",
+    "ferryman", "glazier",
+]
+DID = [
+    "counted", "measured", "painted", "mended", "followed", "described", "lost", "found", "sold", "carried",
+    "drew", "guarded",
+]
+WHAT = [
+    "owls", "lamps", "barges", "bells", "nets", "orchards", "ledgers", "gates", "wells", "maps", "boats",
+    "chimneys", "fields",
+]
+WHERE = [
+    "by the quay", "on the hill", "near the old mill", "behind the church", "along the canal",
+    "at the market",
+]
 
 
 def prose(seed: int, sentences: int = 14) -> list[str]:
