@@ -24,7 +24,7 @@ from models.session import Database
 from models.states import PollOutcome
 from models.tables import Document, Poll
 from tasks import steps
-from tasks.errors import NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
+from tasks.errors import NeedsCredential, Permanent, Postponed, Rejected, StageError, Transient, Unsafe
 from tasks.ports import Entry
 from tasks.steps import polling, retries
 
@@ -40,6 +40,7 @@ AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("connection ref
     (Unsafe("private"), False),
     (Rejected(["too short"]), False),
     (NeedsCredential("a key"), False),
+    (Postponed("the model server is left alone"), False),
     (ValueError("a fault of ours"), False),
     (3, False),
 ])
