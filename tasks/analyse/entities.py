@@ -17,6 +17,7 @@ from tasks.analyse.sentences import sentences, straight
 MOST = 12
 LOOKED_AT = 200  # sentences
 LONGEST = 1_000  # characters of a sentence
+LONGEST_NAME = 80  # characters: more is a list without commas
 NAME = r"(?:[A-ZÀ-ÖØ-Þ][\w'-]*[\wà-ÿ]|[A-Z]\.)"
 LINK = r"(?:of|de|da|di|del|della|des|du|la|le|van|von|der|den|ten|&|al|bin)"
 RUN = re.compile(rf"(?<![\w'.-]){NAME}(?:\s+(?:{LINK}\s+){{0,2}}{NAME})*(?![\w])")
@@ -64,7 +65,7 @@ def wanted(name: str, language: str | None, common: frozenset[str]) -> bool:
     first = name.split()[0].lower().rstrip(".")
     if " " not in name and (first in CALENDAR or first in common or len(name) < 3):
         return bool(ACRONYM.fullmatch(name)) and len(name) > 1 and first not in CALENDAR
-    if all(word.lower() in CALENDAR for word in name.split()):
+    if len(name) > LONGEST_NAME or all(word.lower() in CALENDAR for word in name.split()):
         return False
     return language not in NOUNS_CAPITALISED or " " in name or bool(ACRONYM.fullmatch(name))
 

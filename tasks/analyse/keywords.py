@@ -14,6 +14,7 @@ from tasks.analyse.sentences import UNSPACED, WORD, paragraphs, straight
 
 MOST = 8
 LONGEST = 3  # words
+LONGEST_WORD = 40  # characters
 BREAK = re.compile(r"[^\w\s'.-]+|[.!?]\s|[\r\n]+|\s[-\u2013\u2014]\s")
 LENGTH_BONUS = {1: 1.0, 2: 1.7, 3: 1.6}
 IN_TITLE = 1.0
@@ -76,7 +77,7 @@ def parts(run: list[str]) -> Iterator[Phrase]:
 
 def tells(word: str, stops: frozenset[str]) -> bool:
     bare = word.removesuffix("'s")
-    return len(word) > 2 and bare not in stops and bare.isalpha()
+    return 2 < len(word) <= LONGEST_WORD and bare not in stops and bare.isalpha()
 
 
 def distinct(ordered: list[Phrase]) -> list[str]:

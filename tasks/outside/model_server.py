@@ -6,7 +6,6 @@ repeated: some servers send the key back.
 
 import asyncio
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -24,12 +23,9 @@ FIRST_PAUSE = 15.0  # seconds after the first failure; doubled at each further o
 LONGEST_PAUSE = 900.0
 JITTER = (0.8, 1.2)
 LONGEST_ASKED = 86_400.0  # of the pauses that a server asks for
-BAD_REQUEST, UNPROCESSABLE = 400, 422
 REFUSED = {401, 403}
 NOT_THERE = {404, 405, 410, 501}
-WILL_NOT = {BAD_REQUEST, 413, UNPROCESSABLE, 451}
-
-logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells each request's address
+WILL_NOT = {400, 413, 422, 451}
 
 
 class ModelServer:

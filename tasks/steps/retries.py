@@ -6,13 +6,18 @@ from prefect.client.schemas.objects import State
 from prefect.tasks import exponential_backoff
 
 from models.session import is_away
-from tasks.errors import Transient
+from tasks.errors import Postponed, Transient
 
 
 def passes(error: object) -> bool:
-    """Whether what went wrong may be gone in seconds: the database away, or what says so of itself."""
+    """Whether what went wrong may be gone in seconds: the database away, or what says so of itself.
+
+    What was not even tried, to leave the other side alone, waits for a later run.
+    """
     if isinstance(error, BaseExceptionGroup):
         return all(map(passes, error.exceptions))
+    if isinstance(error, Postponed):
+        return False
     return isinstance(error, Transient) or (isinstance(error, BaseException) and is_away(error))
 
 

@@ -1,7 +1,7 @@
 """A task tries again what is gone in seconds, and nothing else: documents have retries of their own."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import TaskRunFilter
-from small_library import FEED, SITE, SmallLibrary
+from small_library import FEED, SITE, SmallLibrary, Vault
 from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from workbench import PrefectServer, until
@@ -24,7 +24,8 @@ from models.session import Database
 from models.states import PollOutcome
 from models.tables import Document, Poll
 from tasks import steps
-from tasks.errors import NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
+from tasks.errors import NeedsCredential, Permanent, Postponed, Rejected, StageError, Transient, Unsafe
+from tasks.ports import Entry
 from tasks.steps import polling, retries
 
 AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("connection refused"))
@@ -39,6 +40,7 @@ AWAY = OperationalError("SELECT 1", {}, psycopg.OperationalError("connection ref
     (Unsafe("private"), False),
     (Rejected(["too short"]), False),
     (NeedsCredential("a key"), False),
+    (Postponed("the model server is left alone"), False),
     (ValueError("a fault of ours"), False),
     (3, False),
 ])
@@ -149,15 +151,16 @@ async def test_documents_that_were_being_read_when_the_database_went_away_are_re
 
 
 class Failing:
-    """What the index is asked, which fails at first."""
+    """Writing to the index, which fails at first."""
 
-    def __init__(self, ask: Callable[[], int], *failures: StageError) -> None:
-        self.ask, self.failures = ask, list(failures)
+    def __init__(self, index: Vault, *failures: StageError) -> None:
+        self.failures, self.calls, self.upsert = list(failures), 0, index.upsert
 
-    def __call__(self) -> int:
+    def __call__(self, entries: Sequence[Entry]) -> None:
+        self.calls += 1
         if self.failures:
             raise self.failures.pop(0)
-        return self.ask()
+        self.upsert(entries)
 
 
 @pytest.fixture
@@ -166,7 +169,6 @@ def library(
 ) -> SmallLibrary:
     small = SmallLibrary(db, home, {})
     monkeypatch.setattr(wiring, "library", lambda: small)
-    monkeypatch.setattr("tasks.steps.indexing.GRACE_SECONDS", 0)
     return small
 
 
@@ -175,9 +177,10 @@ def library(
 async def test_a_server_that_is_away_is_asked_again(
     library: SmallLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = Failing(library.next.count, Transient("it does not answer"), Transient("it is busy"))
-    monkeypatch.setattr(library.next, "count", failing)
+    failing = Failing(library.index, Transient("it does not answer"), Transient("it is busy"))
+    monkeypatch.setattr(library.index, "upsert", failing)
     await rebuild()
+    assert failing.calls == 3
     assert await attempted("rebuild the index", 3)
 
 
@@ -186,7 +189,9 @@ async def test_a_server_that_is_away_is_asked_again(
 async def test_a_permanent_failure_is_not_tried_again(
     library: SmallLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library.next, "count", Failing(library.next.count, Permanent("it is gone")))
+    failing = Failing(library.index, Permanent("it is gone"))
+    monkeypatch.setattr(library.index, "upsert", failing)
     with pytest.raises(Permanent):
         await rebuild()
+    assert failing.calls == 1
     assert await attempted("rebuild the index", 1)

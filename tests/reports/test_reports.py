@@ -181,7 +181,7 @@ def test_a_document_shows_the_version_that_answers(rows: Rows) -> None:
     assert found.keys() == {*reports.DOCUMENT, "source", "version", "file"}
     assert (found["title"], found["author"], found["source"]) == ("Title", "Ada", "The Tidings")
     version = found["version"]
-    assert version.keys() == {*reports.VERSION, "blocks", "text"}
+    assert version.keys() == {*reports.VERSION, "blocks", "text", "analysis"}
     assert (version["number"], version["text"]) == (1, "Title\n\none")
     assert text_of(map(Block.from_json, version["blocks"])) == version["text"]
     assert version["content_hash"] == digest(version["text"])
