@@ -266,7 +266,7 @@ NOTES = {
         "the three rarest words of a question."],
     "Exact rare words": [
         "", "Words that stand in one passage of a collection, asked for in several ways, and whether that passage is among the",
-        "first six; then foreign questions that something passes for only by its words."],
+        "first six. The last form says two words beside it: then only a code passes by its words alone."],
 }
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 from engines import Exact
 from judged import Collection, kept
 
-from models.words import FUNCTION_WORDS, words
+from models.words import FUNCTION_WORDS, tokens, words
 from tasks.answer.fuse import fuse
 from tasks.embed.minilm import MiniLM
 
@@ -34,7 +34,7 @@ def best_relevant(found: Collection, cosines: np.ndarray) -> list[float]:
 
 def minimum_table(sets: Sequence[Collection], embedder: MiniLM, cache: Path) -> Iterator[str]:
     yield ""
-    yield "| minimum | best answer kept | short: kept | foreign refused | short: refused | foreign, with what passes by words | short |"
+    yield "| minimum | best answer kept | short: kept | foreign refused | short: refused | foreign refused, words included | short: refused, words included |"
     yield "|---|---|---|---|---|---|---|"
     asked = {kind: [each.questions if kind == "whole" else short(each) for each in sets] for kind in ("whole", "short")}
     vectors = {kind: [kept(texts, embedder, cache) for texts in asked[kind]] for kind in asked}
@@ -85,10 +85,10 @@ def looked_up(found: Collection, form: str, embedder: MiniLM, cache: Path) -> np
 
 
 def rare_words(found: Collection) -> dict[str, int]:
-    """Some words of five characters or more that stand in one passage, and in which."""
+    """Some words of five characters or more, as they are written, that stand in one passage, and in which."""
     places: dict[str, list[int]] = {}
     for place, text in enumerate(found.passages):
-        for word in set(words(text)):
+        for word in {token.raw for token in tokens(text)}:
             places.setdefault(word, []).append(place)
     rare = sorted(word for word, there in places.items() if len(there) == 1 and len(word) >= 5)
     return {word: places[word][0] for word in Random(7).sample(rare, min(RARE_WORDS, len(rare)))}
