@@ -67,6 +67,7 @@ async def test_half_an_upload_over_the_wire_may_be_tried_again(served: int, hous
                 break
             await asyncio.sleep(0.05)
     assert answer.json()["created"]
+    household.runs.join()  # which convert it, in the same folder
     assert list(household.library.doors.folder.iterdir()) == []
 
 

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -147,10 +148,13 @@ class SmallLibrary:
         self.settings = Settings(home=home, articles_per_hour=100_000, articles_per_day=100_000)
         self.fetcher, self.parser, self.embedder, self.index = Site(articles), Parsers(), Hashes(), Vault()
         self.converter, self.conversion = Lines(), Resting()
-        incoming = home / "incoming"
+
+    @cached_property
+    def doors(self) -> Doors:
+        incoming = self.settings.home / "incoming"
         incoming.mkdir(parents=True, exist_ok=True)
-        self.doors = Doors(
-            db, self.parser, ObjectStore(self.settings.originals_url), None, incoming, Limits())
+        store = ObjectStore(self.settings.originals_url)
+        return Doors(self.db, self.parser, store, None, incoming, Limits())
 
     def add_source(self) -> UUID:
         with self.db.begin() as session:
