@@ -17,13 +17,12 @@ from starlette.exceptions import HTTPException
 from almanac.api import documents, keep, retrieval, sources, system
 from almanac.api.context import Caller, Context, bearer_of
 from almanac.api.problems import field_of, message_of, sentence
-from almanac.mcp_server.desk import Json, Refusal
+from almanac.mcp_server.desk import STATUS, Json, Refusal
 from almanac.mcp_server.server import make_server
 from models.tables import LIBRARY_SCOPE
 from tasks.errors import StageError
 
 PATH = "/mcp"
-STATUS = ("status", "parts", "version", "queues")  # what of /v1/system is for assistants
 
 
 class Tokens(TokenVerifier):

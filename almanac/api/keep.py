@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 from pydantic import AwareDatetime, Field, StringConstraints
+from starlette.requests import ClientDisconnect
 
 from almanac.api.context import By, Caller, Context, InContext, scopes_to_write
 from almanac.api.problems import Problem, not_found
@@ -104,6 +105,8 @@ async def upload(ticket: Secret, request: Request, context: InContext) -> dict[s
         done = await tickets.upload(context.library.doors, ticket, request.stream(), datetime.now(UTC))
     except NoTicket:
         raise Problem(404, NO_TICKET) from None
+    except ClientDisconnect:
+        raise Problem(400, "The upload broke off: send the whole file again.") from None
     return await going_on(done, context)
 
 

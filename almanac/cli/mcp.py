@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from almanac.client import Client, ClientError, Json, connect
-from almanac.mcp_server.desk import Refusal
+from almanac.mcp_server.desk import STATUS, Refusal
 from almanac.settings import settings
-
-STATUS = ("status", "parts", "version", "queues")
 
 
 class Outside:

@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 Json = dict[str, Any]
+STATUS = ("status", "parts", "version", "queues")  # what of /v1/system is for assistants
 
 
 class Refusal(Exception):

@@ -1,12 +1,16 @@
 """``almanac keep``: texts, addresses and files from the command line."""
 
+import asyncio
+import hashlib
 import io
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
-from household import Household
+from household import TOKEN, Household
 from small_library import SITE
 
 pytestmark = pytest.mark.database
@@ -41,6 +45,30 @@ def test_what_is_at_an_address_is_kept(almanac: Any) -> None:
     kept = almanac.json("keep", "--uri", f"{SITE}/owls", "--preserve-source", "--expires-at", "2099-01-01")
     assert (kept["state"], kept["url"], kept["file"]["preserve"]) == ("indexed", f"{SITE}/owls", True)
     assert kept["expires_at"] == "2099-01-01T00:00:00+00:00"
+
+
+async def test_half_an_upload_over_the_wire_may_be_tried_again(served: int, household: Household) -> None:
+    body = b"The quay of Almaden\nIts cranes were sold in 1950."
+    upload = {"name": "quay.txt", "media_type": "text/plain", "size": len(body),
+              "sha256": hashlib.sha256(body).hexdigest()}
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{served}", trust_env=False, headers={"Authorization": f"Bearer {TOKEN}"}
+    ) as api:
+        url = (await api.post("/v1/keep", json={"upload": upload})).json()["upload"]["url"]
+        _, writer = await asyncio.open_connection("127.0.0.1", served)
+        writer.write(f"PUT {urlsplit(url).path} HTTP/1.1\r\nHost: localhost\r\n"
+                     f"Content-Length: {len(body)}\r\n\r\n".encode() + body[:20])
+        await writer.drain()
+        await asyncio.sleep(0.3)  # so that it is taken, half
+        assert (await api.put(url, content=body)).status_code == 404
+        writer.close()
+        for _ in range(100):
+            if (answer := await api.put(url, content=body)).status_code == 200:
+                break
+            await asyncio.sleep(0.05)
+    assert answer.json()["created"]
+    household.runs.join()  # which convert it, in the same folder
+    assert list(household.library.doors.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(("words", "reason"), [

@@ -108,6 +108,7 @@ async def test_an_assistant_over_http(household: Household, served: int) -> None
 @pytest.fixture
 def data_folder(home: Path, served: int, runs_here: Callable[..., None]) -> Path:
     """Of the household, as its owner's commands find it."""
+    home.mkdir(exist_ok=True)
     (home / "token").write_text(f"{TOKEN}\n")
     runs_here(home, served)
     return home

@@ -109,9 +109,22 @@ def test_what_is_cut_off_by_the_end_of_almanac_is_said_to_go_on_later(end: type[
 def test_a_document_is_on_its_way_while_an_attempt_is_due_or_the_index_lacks_it(
     state: str, due_at: str | None, left: bool
 ) -> None:
-    assert waiting.of_document({"state": state, "due_at": due_at, "held": None}).left == left
+    document = {"state": state, "due_at": due_at, "held": None, "file": None}
+    assert waiting.of_document(document).left == left
+
+
+@pytest.mark.parametrize(("state", "reason", "left"), [
+    ("pending", None, True), ("queued", None, True), ("processing", None, True), ("ready", None, False),
+    ("failed", "locked", False), ("queued", "docling-serve does not answer", False),
+])
+def test_a_file_is_on_its_way_until_it_is_converted_or_has_to_be_tried_again_later(
+    state: str, reason: str | None, left: bool
+) -> None:
+    file = {"state": state, "reason": reason}
+    document = {"state": "discovered", "due_at": None, "held": None, "file": file}
+    assert waiting.of_document(document).left == left
 
 
 def test_a_document_that_the_limits_hold_back_is_not_waited_for() -> None:
     held = {"reason": "60 of 60 articles this hour are indexed", "until": "2999-01-01T00:00:00+00:00"}
-    assert not waiting.of_document({"state": "read", "due_at": None, "held": held}).left
+    assert not waiting.of_document({"state": "read", "due_at": None, "held": held, "file": None}).left

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -191,10 +192,13 @@ class SmallLibrary:
         self.next = Vault()  # what a rebuild fills
         self.analyser: Analyser = BuiltIn(self.embedder)
         self.converter, self.conversion = Lines(), Resting()
-        incoming = home / "incoming"
+
+    @cached_property
+    def doors(self) -> Doors:
+        incoming = self.settings.home / "incoming"
         incoming.mkdir(parents=True, exist_ok=True)
-        self.doors = Doors(
-            db, self.parser, ObjectStore(self.settings.originals_url), None, incoming, Limits())
+        store = ObjectStore(self.settings.originals_url)
+        return Doors(self.db, self.parser, store, None, incoming, Limits())
 
     @contextmanager
     def successor(self) -> Iterator["Successor"]:

@@ -1,11 +1,13 @@
 """The upload door: tickets that are good once, and bytes that are held to what was said of them."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import made_files as made
+import psutil
 import pytest
 from doorway import NOW, SCOPES, Telling, declaration_of, documents, pieces
 from sqlalchemy import func, select
@@ -16,7 +18,7 @@ from tasks.errors import Away, Permanent, Rejected
 from tasks.extract.types import DOCX, PDF, ZIP
 from tasks.keep import originals, tickets
 from tasks.keep.files import Doors
-from tasks.keep.given import Given, Subject
+from tasks.keep.given import Declaration, Given, Subject
 from tasks.keep.identity import Outcome
 from tasks.keep.rows import Kept
 from tasks.keep.store import ObjectStore
@@ -185,6 +187,33 @@ async def test_half_an_upload_leaves_nothing_and_may_be_tried_again(doors: Doors
         await tickets.upload(doors, secret, broken(), NOW)
     assert (await stored(doors), documents(db), list(doors.folder.iterdir())) == ([], [], [])
     assert (await tickets.upload(doors, secret, pieces(REPORT), NOW)).created
+
+
+async def test_a_large_file_passes_through_without_being_held_in_memory(
+    db: Database, doors: Doors, tmp_path: Path
+) -> None:
+    class Passing:
+        async def scan(self, path: Path) -> None:
+            """Finds nothing."""
+
+    piece = made.MARKDOWN * 20_000
+    count = 60_000_000 // len(piece)
+    summed = hashlib.sha256()
+    for _ in range(count):
+        summed.update(piece)
+
+    async def flood() -> AsyncIterator[bytes]:
+        for _ in range(count):
+            yield piece
+
+    declared = Declaration("flood.txt", "text/plain", count * len(piece), summed.hexdigest())
+    secret = tickets.issue(db, Given(SCOPES, upload=declared), NOW).secret
+    before = psutil.Process().memory_info().rss
+    kept = await tickets.upload(replace(doors, scanner=Passing()), secret, flood(), NOW)
+    assert psutil.Process().memory_info().rss - before < 30_000_000
+    artifact = originals.find(db, kept.document_id, SCOPES)
+    assert artifact is not None
+    assert (tmp_path / "originals" / (artifact.key or "")).stat().st_size < 1_000_000
 
 
 HARMFUL = made.MARKDOWN + b"harm-pattern"
