@@ -8,7 +8,7 @@ from typer import Argument, Option
 from almanac.cli.failures import WrongUsage
 from almanac.cli.session import check_id, resolve
 from almanac.client import Client
-from tasks.answer.freshness import ContentType
+from models.states import ContentType
 from tasks.answer.question import parse_moment
 
 Words = Annotated[list[str], Argument(metavar="QUERY...", help="a question, or words to look for")]

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from tasks.answer.candidates import Candidate
+from tasks.ports import Vectors
 
 WORD = re.compile(r"\w+")
 RUN = 3  # words that are compared together
@@ -20,14 +21,14 @@ thousand million billion dozen half first second third
 CORRECTS = re.compile(r"\b(?:correct(?:ion|ed|s)|clarif(?:ication|ied|ies)|retract(?:ion|ed|s)|erratum)\b")
 
 
-def likeness(candidates: Sequence[Candidate]) -> np.ndarray:
+def likeness(candidates: Sequence[Candidate]) -> Vectors:
     """The cosine of each pair, shape (n, n); 1 where a vector is missing, so that their texts decide."""
     missing = np.array([candidate.vector is None for candidate in candidates], dtype=bool)
     if not candidates:
-        return np.empty((0, 0))
+        return np.empty((0, 0), np.float32)
     size = next((len(c.vector) for c in candidates if c.vector is not None), 1)
-    vectors = np.stack([np.zeros(size) if c.vector is None else c.vector for c in candidates])
-    alike = vectors @ vectors.T
+    vectors = np.stack([np.zeros(size, np.float32) if c.vector is None else c.vector for c in candidates])
+    alike: Vectors = vectors @ vectors.T
     alike[missing, :] = alike[:, missing] = 1.0
     return alike
 

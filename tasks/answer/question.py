@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
 from uuid import UUID
 
+from models.states import ContentType
 from models.tables import LIBRARY_SCOPE
-from tasks.answer.freshness import ContentType, asks_for_recent
+from tasks.answer.freshness import asks_for_recent
 from tasks.ports import Filter
 
 MAX_CHARACTERS = 10_000
@@ -84,7 +85,7 @@ class Question:
             yield f"min_similarity is {self.min_similarity}: give a number from 0 to 1, or leave it out"
         if not self.scopes:
             yield "no scope is given: name at least one that the reader may read"
-        if self.since and self.until and self.since > self.until:
+        if self.since and self.until and self.since >= self.until:
             yield "since is after until: nothing lies between them"
         for name in ("sources", "content_types", "languages"):
             if (chosen := getattr(self, name)) is not None and not 1 <= len(chosen) <= MAX_CHOICES:
@@ -107,7 +108,7 @@ def _moment(given: date | datetime | None, days: int = 0) -> datetime | None:
     """A moment as it is, or the one some ``days`` after a day has begun."""
     if isinstance(given, datetime):
         return given if given.tzinfo else given.replace(tzinfo=UTC)
-    return given and datetime.combine(given, time.min, UTC) + timedelta(days=days)
+    return datetime.combine(given, time.min, UTC) + timedelta(days=days) if given else None
 
 
 def _clean(text: str) -> str:
