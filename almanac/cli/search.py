@@ -76,7 +76,7 @@ def judgment(client: Client, found: Json) -> Json:
 
 
 def typed(question: str) -> str:
-    """What is answered to a question on stderr: stdout is for the result. Raises Abort at the end of input."""
+    """What is answered to a question on stderr: stdout is for the result. Raises Abort at the end."""
     print(question, end="", file=sys.stderr, flush=True)
     if not (line := sys.stdin.readline()):
         raise typer.Abort
