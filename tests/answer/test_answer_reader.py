@@ -93,6 +93,8 @@ def test_asking_strengthens_interests_and_time_fades_them(library: Any) -> None:
     assert interests.listed(library.db, MINE, later)[0]["strength"] == pytest.approx(0.18)
     assert library.ask(ASKED, now=later, scopes=("ada", "library")).excerpts[0].score.interest == 0
     assert interests.listed(library.db, MINE, NOON + timedelta(days=300)) == []
+    assert interests.erase_faded(library.db, NOON) == 0
+    assert interests.erase_faded(library.db, NOON + timedelta(days=300)) == 4  # Ada's, too
 
 
 def test_an_interest_is_what_its_owner_says(library: Any) -> None:

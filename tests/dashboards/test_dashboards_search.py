@@ -134,7 +134,7 @@ def test_a_result_can_be_judged(api: Api, opened: Open) -> None:
     assert {"good": ["K1"], "bad": []}.items() <= api.asked[-1].items()
 
 
-def test_where_a_text_stands_too_and_which_story_it_tells_is_said(api: Api, opened: Open, words: Read) -> None:
+def test_where_a_text_stands_too_and_its_story_are_said(api: Api, opened: Open, words: Read) -> None:
     place = Place("Lifts", "https://copy.example/", "The Copy", None)
     api.finds(replace(excerpt(), also_at=[place, place], story="S1"))
     said = words(opened("search.py", q="lifts")).text
