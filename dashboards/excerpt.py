@@ -5,6 +5,7 @@ from markupsafe import Markup
 
 from almanac.client import Json
 from dashboards import record
+from dashboards.connection import library, trouble_told
 from dashboards.words import day, joined, link, markup, moment, shown
 
 PARTS = {  # of a score, with what each says
@@ -15,6 +16,7 @@ PARTS = {  # of a score, with what each says
     "interest": "how well it fits your interests",
     "recently_used": "taken off, because its document answered recently",
 }
+VERDICTS = {"good": "It answers", "bad": "It does not"}
 FORMULA = ("The score is the sum of its parts, each from 0 to 1 and multiplied by what it counts, less what "
            "recent use takes off.")
 
@@ -24,8 +26,19 @@ def show(retrieval_id: str, excerpt: Json) -> None:
     label = excerpt["label"]
     with st.container(border=True, key=f"excerpt-{label}"):
         shown(card(excerpt))
-        if st.button("Show the record", key=f"record-{label}"):
-            record.show(retrieval_id, label)
+        with st.container(horizontal=True, gap="small"):
+            if st.button("Show the record", key=f"record-{label}"):
+                record.show(retrieval_id, label)
+            for verdict, words in VERDICTS.items():
+                if st.button(words, key=f"{verdict}-{label}"):
+                    judge(retrieval_id, label, verdict)
+
+
+def judge(retrieval_id: str, label: str, verdict: str) -> None:
+    """Write down what the viewer thinks of it; ``make bench-ranking`` replays the question."""
+    with trouble_told():
+        library().judge(retrieval_id, **{name: [label] if name == verdict else [] for name in VERDICTS})
+        st.toast(f"{label} is noted: {VERDICTS[verdict].lower()}.")
 
 
 def card(excerpt: Json) -> Markup:
@@ -42,7 +55,9 @@ def card(excerpt: Json) -> Markup:
 
 def origin(excerpt: Json) -> Markup:
     cited = excerpt["citation"]
-    return in_a_row(" · ", cited["source"], day(cited["published_at"]), cited["author"], excerpt["story"])
+    also = "also at " + ", ".join(dict.fromkeys(place["source"] for place in excerpt["also_at"]))
+    return in_a_row(" · ", cited["source"], day(cited["published_at"]), cited["author"],
+                    excerpt["story"] and f"story {excerpt['story']}", also if excerpt["also_at"] else None)
 
 
 def failing(since: str | None) -> Markup:

@@ -1,5 +1,6 @@
 """``almanac search``: ranked excerpts with their citations."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ from almanac.cli.screen import cut, moment, one_line, screen, wrapped
 from almanac.client import Client, Json, connect
 
 INDENT = "    "
-VERDICTS = {"g": "good", "b": "bad", "": ""}
+VERDICTS = {"g": "good", "b": "bad", "": "neither"}
 JUDGED = "good, bad, or Enter to skip? [g/b]"
 
 
@@ -57,7 +58,7 @@ def search(
     if not judge:
         screen.show(found, answer(found, explain))
         return
-    typer.echo(answer(found, explain), err=True)
+    print(answer(found, explain), file=sys.stderr)
     judged = judgment(client, found)
     screen.show(found | judged, f"Judged {len(judged['judged'])} of {len(found['excerpts'])}.")
 
@@ -67,12 +68,19 @@ def judgment(client: Client, found: Json) -> Json:
     said: dict[str, list[str]] = {"good": [], "bad": []}
     for excerpt in found["excerpts"]:
         label = excerpt["label"]
-        while (word := typer.prompt(f"{label} {JUDGED}", "", show_default=False, err=True).strip().lower()
-               ) not in VERDICTS:
-            typer.echo("g, b or nothing", err=True)
+        while (word := typed(f"{label} {JUDGED} ")) not in VERDICTS:
+            pass
         if word:
             said[VERDICTS[word]].append(label)
     return client.judge(found["retrieval_id"], **said) if any(said.values()) else {"judged": []}
+
+
+def typed(question: str) -> str:
+    """What is answered to a question on stderr: stdout is for the result. Raises Abort at the end."""
+    print(question, end="", file=sys.stderr, flush=True)
+    if not (line := sys.stdin.readline()):
+        raise typer.Abort
+    return line.strip().lower()
 
 
 def answer(found: Json, explain: bool) -> str:

@@ -86,5 +86,11 @@ def forget(db: Database, scopes: Sequence[str], topic: str | None = None) -> int
     return len(db.execute(delete(Interest).where(*which).returning(Interest.id)))
 
 
+def erase_faded(db: Database, now: datetime) -> int:
+    """Erase what has faded away, whoever's it was; how many."""
+    gone = delete(Interest).where(~Interest.kept, faded() <= NOTICED).returning(Interest.id)
+    return len(db.execute(gone, {"now": now}))
+
+
 def _of(scopes: Sequence[str], now: datetime) -> dict[str, Any]:
     return {"own_scopes": sorted(set(scopes)), "now": now}

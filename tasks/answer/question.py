@@ -85,7 +85,7 @@ class Question:
             yield f"min_similarity is {self.min_similarity}: give a number from 0 to 1, or leave it out"
         if not self.scopes:
             yield "no scope is given: name at least one that the reader may read"
-        if self.since and self.until and self.since > self.until:
+        if self.since and self.until and self.since >= self.until:
             yield "since is after until: nothing lies between them"
         for name in ("sources", "content_types", "languages"):
             if (chosen := getattr(self, name)) is not None and not 1 <= len(chosen) <= MAX_CHOICES:

@@ -1,7 +1,7 @@
 """Stories: excerpts of different sources that tell of one event, told apart by meaning, names and time.
 
-On 42 short reports of 22 events, some of one town, club or company within days (tests/answer/stories.csv), pairs
-are found with precision .90 and recall .90; by the cosine alone, with .84 and .90 at its best.
+On 42 short reports of 22 events, some of one town, club or company within days (tests/answer/stories.csv),
+pairs are found with precision .90 and recall .90; by the cosine alone, with .84 and .90 at its best.
 """
 
 import re

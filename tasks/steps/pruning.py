@@ -17,7 +17,11 @@ from prefect.settings import get_current_settings
 
 from almanac import wiring
 from tasks import housekeeping
+<<<<<<< HEAD
 from tasks.keep.sweep import sweep
+=======
+from tasks.answer import interests
+>>>>>>> answer
 from tasks.steps.retries import RETRIED
 from tasks.steps.running import in_thread, now
 
@@ -29,8 +33,12 @@ REST_SECONDS = 0.2  # between two requests, for what others want of Prefect
 
 @task(task_run_name="prune polls", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
 async def prune_polls(days: int | None) -> int:
-    """Delete looks at sources that are older than so many days, or than the setting says; how many."""
+    """Delete looks at sources that are older than so many days, or than the setting says; how many.
+
+    Interests that have faded away go, too.
+    """
     one = wiring.library()
+    await in_thread(interests.erase_faded, one.db, now())
     before = now() - timedelta(days=days or one.settings.keep_polls_days)
     return await in_thread(housekeeping.prune_polls, one.db, before)
 

@@ -1,4 +1,4 @@
-"""An answer in a model's words: whatever the model does, the reader gets the excerpts and the truth about it."""
+"""An answer in a model's words: whatever the model does, the reader gets the excerpts and the truth."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from models.states import DocumentState
+from models.tables import Document
 from tasks.answer.ask import INSTRUCTIONS, Answer, answer
 from tasks.answer.question import Question
 from tasks.errors import NeedsCredential, Permanent, Transient
@@ -55,8 +56,9 @@ def stocked(library: Any) -> Any:
         ("“The strike is over” [K1].", "“The strike is over” [K1].",
          "No excerpt says what is quoted (“The strike is over”)."),
         ("It goes on.", "It goes on.", "It names no excerpt for what it says: do not rely on it."),
-        ("It is over [K9].", "It is over.", "Labels that do not exist were taken out (K9); it names no excerpt for "
-                                            "what it says: do not rely on it."),
+        ("It is over [K9].", "It is over.",
+         "Labels that do not exist were taken out (K9); it names no excerpt for what it says: do not rely on "
+         "it."),
         ("It\0 goes \ud800on [K1].", "It goes on [K1].", None),
     ],
 )
@@ -72,7 +74,8 @@ def test_what_a_model_says_is_shown_as_far_as_the_records_bear_it(
     ("said", "note"),
     [
         (None, "No model is set, so these are the excerpts themselves: ALMANAC_LLM_URL names one."),
-        ("NOT IN THE LIBRARY.", "The model finds no answer in the library, so these are the excerpts themselves."),
+        ("NOT IN THE LIBRARY.",
+         "The model finds no answer in the library, so these are the excerpts themselves."),
         ("[K7]", "The model named only what does not exist, so these are the excerpts themselves."),
         (" \0 ", "The model answered with nothing, so these are the excerpts themselves."),
         (Transient("the model server did not answer within 1 seconds"),
@@ -109,7 +112,7 @@ def test_the_question_comes_last_and_the_pages_stand_fenced_before_it(stocked: A
 def test_what_was_removed_while_the_model_wrote_is_not_cited(stocked: Any) -> None:
     found = stocked.ask(ASKED)
     with stocked.db.begin() as session:
-        document = session.get(type(stocked.document(stocked.source(), "owls")), found.excerpts[0].document_id)
+        document = session.get(Document, found.excerpts[0].document_id)
     model = Says("It goes on [K1].", lambda: stocked.change(document, state=DocumentState.REMOVED))
     given = told(stocked, model)
     assert given.checked is None
@@ -118,7 +121,7 @@ def test_what_was_removed_while_the_model_wrote_is_not_cited(stocked: Any) -> No
 
 def test_the_json_is_a_retrievals_with_the_answer(stocked: Any) -> None:
     json = told(stocked, Says("It goes on [K1].")).to_json()
-    assert json.keys() == {"answer", "model", "check", "note", "retrieval_id", "recent", "elapsed_ms", "excerpts",
-                           "dropped", "prompt", "nothing"}
+    assert json.keys() == {"answer", "model", "check", "note", "retrieval_id", "recent", "elapsed_ms",
+                           "excerpts", "dropped", "prompt", "nothing"}
     assert json["check"] == {"labels": ["K1"], "unknown": [], "addresses": [], "quotes": [], "sound": True}
     assert json["elapsed_ms"]["total"] >= json["elapsed_ms"]["model"] > 0

@@ -11,8 +11,8 @@ from tasks.answer.check import Checked, check, check_against
 from tasks.answer.cite import Citation
 from tasks.answer.origin import Origin
 
-FERRY = ("The crews of the Tern Line walked out on Monday over pay. “We have waited long enough,” said Ada Holm, "
-         "who speaks for forty-two of them.")
+FERRY = ("The crews of the Tern Line walked out on Monday over pay. “We have waited long enough,” said "
+         "Ada Holm, who speaks for forty-two of them.")
 PORT = "The port authority said that no ship would be turned away, “whatever happens at the ferry terminal”."
 FERRY_URL, PORT_URL = "https://tidings.example/a_(2026)", "https://port.example/news/talks 1#now"
 
@@ -38,7 +38,7 @@ def checked(text: str) -> Checked:
         ("Crews walked out [K1][K7].", "Crews walked out [K1].", ["K7"]),
         ("Crews walked out[K0].", "Crews walked out.", ["K0"]),
         ("All of it [K1-K3].", "All of it [K1, K2].", ["K3"]),
-        ("All of it [K1–K2].", "All of it [K1–K2].", []),
+        ("All of it [K1\u2013K2].", "All of it [K1\u2013K2].", []),
         ("As [5] and [7] say.", "As and say.", ["5", "7"]),
         ("Crews walked out 【3】.", "Crews walked out.", ["3"]),
         ("Crews walked out [Source 2].", "Crews walked out.", ["Source 2"]),
@@ -110,7 +110,7 @@ def test_a_quotation_that_stands_in_its_excerpt_is_left_alone(written: str) -> N
     [
         ("Holm said “We will never come back” [K1].", "We will never come back",
          "it stands in no excerpt that was shown"),
-        ("Holm said “no ship would be turned away” [K1]. The port agreed [K2].", "no ship would be turned away",
+        ("Holm said “no ship would be turned away” [K1]. The port did [K2].", "no ship would be turned away",
          "it stands in K2, not in K1"),
         ("“over pay … the crews of the Tern Line” [K1]", "over pay … the crews of the Tern Line",
          "it stands in no excerpt that was shown"),

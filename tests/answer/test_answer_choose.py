@@ -17,8 +17,8 @@ from tasks.answer.origin import Origin
 from tasks.answer.rank import Reader, rank
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
-WIRE = ("The crews of the Tern Line walked out on Monday over pay, and forty of them stood at the gate of the "
-        "ferry terminal until the evening, the union said.")
+WIRE = ("The crews of the Tern Line walked out on Monday over pay, and forty of them stood at the gate of "
+        "the ferry terminal until the evening, the union said.")
 SAME = np.array([1.0, 0.0], dtype=np.float32)
 
 
@@ -27,8 +27,9 @@ def told(text: str, similarity: float = 0.5, *, title: str = "Strike", document:
     document = document or uuid4()
     origin = Origin(title, f"https://{source.split()[-1].lower()}.example/", source, None, NOW, NOW,
                     more.pop("content_hash", document.hex), more.pop("start", 0), more.pop("end", len(text)))
-    return Candidate(similarity, uuid4(), more.pop("version", document), document, text, [], origin, "feed", 0.5,
-                     NOW, None, **{"vector": SAME} | more)
+    version = more.pop("version", document)
+    return Candidate(similarity, uuid4(), version, document, text, [], origin, "feed", 0.5, NOW, None,
+                     **{"vector": SAME} | more)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +79,10 @@ def chunks(text: str, *spans: tuple[int, int]) -> list[Candidate]:
 TEXT = "First sentence. Second sentence.\n\n# A heading\n\nThird sentence. Fourth 🐦 sentence."
 
 
-@pytest.mark.parametrize("spans", [((0, 15), (16, 32)), ((0, 32), (16, 62)), ((16, 32), (47, 80)), ((0, 15), (15, 32))],
-                         ids=["a space between", "overlapping", "a heading between", "touching"])
+@pytest.mark.parametrize(
+    "spans", [((0, 15), (16, 32)), ((0, 32), (16, 62)), ((16, 32), (47, 80)), ((0, 15), (15, 32))],
+    ids=["a space between", "overlapping", "a heading between", "touching"],
+)
 def test_neighbours_become_one_excerpt_that_is_the_versions_text(spans: Sequence[tuple[int, int]]) -> None:
     first, second = chunks(TEXT, *spans)
     for pair in ((first, second), (second, first)):

@@ -56,8 +56,8 @@ def test_what_the_index_offers_is_held_to_the_filters_once_more(
     found = library.ask(ASKED, **wanted)
     assert titles(found) == expected
     if not expected:
-        assert found.nothing == ("Nothing that the filters let through is close enough to the question: none is "
-                                 "0.30 similar or more.")
+        assert found.nothing == ("Nothing that the filters let through is close enough to the question: none "
+                                 "is 0.30 similar or more.")
 
 
 def test_a_filter_by_source_is_filled_up_from_behind_what_it_keeps_out(library: Any) -> None:
@@ -73,8 +73,8 @@ def test_a_rare_word_is_found_though_its_vector_is_far(fused_library: Any) -> No
     library, source = fused_library, fused_library.source()
     for n in range(6):
         library.document(source, f"ferry crews talk about pay and hours in round {n}", title=f"talk {n}")
-    library.document(source, "form XK-4471B is for the return of deposits and of keys and of parking cards at the "
-                             "end of a lease that was made in writing before the year of the reform", title="form")
+    library.document(source, "form XK-4471B is for the return of deposits and of keys and of parking cards "
+                             "at the end of a lease that was made in writing before the reform", title="form")
     found = library.ask("what is XK-4471B for?")
     assert titles(found) == ["form"]
     assert library.ask("terraforming on Mars?").nothing
@@ -91,8 +91,10 @@ def test_asking_strengthens_interests_and_time_fades_them(library: Any) -> None:
     assert interests.listed(library.db, MINE, NOON)[0]["strength"] == pytest.approx(0.36)
     later = NOON + timedelta(days=30)
     assert interests.listed(library.db, MINE, later)[0]["strength"] == pytest.approx(0.18)
-    assert library.ask(ASKED, now=later, scopes=("ada", "library")).excerpts[0].score.interest == 0  # another's
+    assert library.ask(ASKED, now=later, scopes=("ada", "library")).excerpts[0].score.interest == 0
     assert interests.listed(library.db, MINE, NOON + timedelta(days=300)) == []
+    assert interests.erase_faded(library.db, NOON) == 0
+    assert interests.erase_faded(library.db, NOON + timedelta(days=300)) == 4  # Ada's, too
 
 
 def test_an_interest_is_what_its_owner_says(library: Any) -> None:
@@ -102,7 +104,8 @@ def test_an_interest_is_what_its_owner_says(library: Any) -> None:
     interests.keep(library.db, MINE, "labour", 0.9, NOON)
     later = NOON + timedelta(days=3000)
     assert library.ask(ASKED, now=later).excerpts[0].score.interest == pytest.approx(0.9)
-    assert [(it["topic"], it["strength"], it["kept"]) for it in interests.listed(library.db, MINE, later)] == [
+    told = interests.listed(library.db, MINE, later)
+    assert [(it["topic"], it["strength"], it["kept"]) for it in told] == [
         ("labour", 0.9, True), ("ferry strike", 0.0, True)]
     assert interests.forget(library.db, MINE, "Labour") == 1
     assert interests.forget(library.db, MINE, "labour") == 0

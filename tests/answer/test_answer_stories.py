@@ -19,7 +19,8 @@ NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 BERGEN = About(entities=("Tern Line", "Bergen"))
 
 
-def report(cosine: float = 1.0, days_old: float | None = 0, *, source: UUID | None = None, about: About = BERGEN,
+def report(cosine: float = 1.0, days_old: float | None = 0, *, source: UUID | None = None,
+           about: About = BERGEN,
            kind: str = "feed", content_type: str | None = "news", title: str = "A title", text: str = "",
            document: UUID | None = None) -> Candidate:
     """``cosine`` to the report of which it is 1."""
@@ -85,7 +86,8 @@ def test_on_our_own_reports_pairs_are_found_as_well_as_is_said() -> None:
         rows: list[dict[str, Any]] = list(csv.DictReader(file, delimiter="\t"))
     vectors = MiniLM().embed([f"{row['title']}\n{row['text']}" for row in rows])
     told = [report(days_old=-int(row["days"]), about=About(), content_type=None, title=row["title"],
-                   text=row["text"])._replace(vector=vector) for row, vector in zip(rows, vectors, strict=True)]
+                   text=row["text"])._replace(vector=vector)
+            for row, vector in zip(rows, vectors, strict=True)]
     pairs = set(combinations(range(len(rows)), 2))
     labels = label(told)
     found = {(one, other) for one, other in pairs if labels[one] and labels[one] == labels[other]}

@@ -1,10 +1,13 @@
 """The search screen: a question in the box or in the address, and excerpts that say where they come from."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from stand_in import Api, Open, Read, excerpt
 from streamlit.testing.v1 import AppTest
+
+from tasks.answer.origin import Place
 
 
 def ask(app: AppTest, question: str) -> AppTest:
@@ -121,3 +124,19 @@ def test_the_button_asks_again_and_so_does_another_question(api: Api, opened: Op
     app = ask(opened("search.py", q="lifts"), "lifts")
     ask(app, "stairs")
     assert api.questions == ["lifts", "lifts", "stairs"]
+
+
+def test_a_result_can_be_judged(api: Api, opened: Open) -> None:
+    api.finds(excerpt("K1"))
+    api.answers["POST /v1/judgments"] = {"judged": ["K1"], "unknown": []}
+    app = opened("search.py", q="lifts")
+    app.button(key="good-K1").click().run()
+    assert {"good": ["K1"], "bad": []}.items() <= api.asked[-1].items()
+
+
+def test_where_a_text_stands_too_and_its_story_are_said(api: Api, opened: Open, words: Read) -> None:
+    place = Place("Lifts", "https://copy.example/", "The Copy", None)
+    api.finds(replace(excerpt(), also_at=[place, place], story="S1"))
+    said = words(opened("search.py", q="lifts")).text
+    assert "story S1" in said
+    assert said.count("also at The Copy") == 1
