@@ -50,7 +50,7 @@ class Inside:
 
     async def search(self, query: str, previous: str | None, k: int, budget_tokens: int | None) -> Json:
         asked = retrieval.Asked(query=query, previous=previous, k=k, budget_tokens=budget_tokens)
-        answer = await self._call(retrieval.ask, asked, self._by, self._context)
+        answer = await self._call(retrieval.find, asked, self._by, self._context)
         found: Json = json.loads(bytes(answer.body))
         return found
 

@@ -27,13 +27,8 @@ def likeness(candidates: Sequence[Candidate]) -> Vectors:
     if not candidates:
         return np.empty((0, 0), np.float32)
     size = next((len(c.vector) for c in candidates if c.vector is not None), 1)
-<<<<<<< HEAD
-    vectors: Vectors = np.stack([np.zeros(size, np.float32) if c.vector is None else c.vector for c in candidates])
-    alike = vectors @ vectors.T
-=======
     vectors = np.stack([np.zeros(size, np.float32) if c.vector is None else c.vector for c in candidates])
     alike: Vectors = vectors @ vectors.T
->>>>>>> answer
     alike[missing, :] = alike[:, missing] = 1.0
     return alike
 

@@ -111,12 +111,7 @@ def _offers(index: Index, question: Question, text: str, vector: Vectors, limit:
 
 def _promising(offers: Iterable[Offers], limit: int) -> list[UUID]:
     """The chunks whose rows are worth loading: of each list the best, in turn."""
-<<<<<<< HEAD
     best = [_best_first(found) for offer in offers for found in (offer.cosines, offer.words)]
-=======
-    best = [[chunk for chunk, _ in sorted(found.items(), key=lambda it: (-it[1], it[0]))]
-            for offer in offers for found in (offer.cosines, offer.words)]
->>>>>>> answer
     in_turn = dict.fromkeys(it for rank in zip_longest(*best) for it in rank if it)
     return list(in_turn)[:int(PROMISING * limit)]
 
@@ -224,13 +219,8 @@ def _live_rows() -> Select[Any]:
         .cte("hit").prefix_with("MATERIALIZED")
     )
     found = aliased(Chunk, hit)
-<<<<<<< HEAD
-    in_order: dict[str, Any] = {"partition_by": found.version_id, "order_by": found.position}
-    next_start = func.lead(found.start).over(**in_order)
-=======
     next_start = func.lead(found.start).over(partition_by=found.version_id, order_by=found.position)
     next_position = func.lead(found.position).over(partition_by=found.version_id, order_by=found.position)
->>>>>>> answer
     between = func.substr(DocumentVersion.text, found.end + 1, func.greatest(next_start - found.end, 0))
     is_next = next_position == found.position + 1
     first = func.row_number().over() == 1  # one row of all has the profile

@@ -17,11 +17,8 @@ from prefect.settings import get_current_settings
 
 from almanac import wiring
 from tasks import housekeeping
-<<<<<<< HEAD
-from tasks.keep.sweep import sweep
-=======
 from tasks.answer import interests
->>>>>>> answer
+from tasks.keep.sweep import sweep
 from tasks.steps.retries import RETRIED
 from tasks.steps.running import in_thread, now
 
