@@ -223,7 +223,7 @@ class Settings(BaseSettings):
     @classmethod
     def of_a_model(cls, url: str | None) -> str | None:
         if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname and url.isascii()
-                        and not CREDENTIALS_IN_URL.search(url)):
+                        and not urlsplit(url).query and not CREDENTIALS_IN_URL.search(url)):
             raise ValueError("write it like http://host:11434/v1, with the key in ALMANAC_LLM_KEY")
         return url and url.rstrip("/")
 

@@ -142,7 +142,7 @@ def test_a_setting_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, name: s
 
 def test_a_model_server_needs_the_name_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALMANAC_LLM_URL", "http://tide.lan:11434/v1")
-    with pytest.raises(WrongSettings, match="set ALMANAC_LLM_MODEL too"):
+    with pytest.raises(WrongSettings, match="ALMANAC_LLM_URL and ALMANAC_LLM_MODEL belong together"):
         settings()
 
 

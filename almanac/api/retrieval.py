@@ -13,10 +13,11 @@ from pydantic import BeforeValidator, Field
 from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.words import Body, Name
+from models.moments import parse_moment
 from tasks.answer.ask import answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
-from tasks.answer.question import Question, parse_moment
+from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
 

@@ -8,8 +8,8 @@ from typer import Argument, Option
 from almanac.cli.failures import WrongUsage
 from almanac.cli.session import check_id, resolve
 from almanac.client import Client
+from models.moments import parse_moment
 from models.states import ContentType
-from tasks.answer.question import parse_moment
 
 Words = Annotated[list[str], Argument(metavar="QUERY...", help="a question, or words to look for")]
 Previous = Annotated[str | None, Option(metavar="TEXT", help="the message before this one")]

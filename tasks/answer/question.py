@@ -1,7 +1,6 @@
 """A question as it is asked, checked once at the door."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import cast
@@ -92,16 +91,6 @@ class Question:
                 yield f"{name} has {len(chosen)} values: name 1 to {MAX_CHOICES}, or leave it out"
         if strange := set(self.content_types or ()) - {*ContentType}:
             yield f"there is no content type {min(strange)!r}: there are {', '.join(ContentType)}"
-
-
-def parse_moment(text: str) -> date | datetime:
-    """A day or a moment as people write it. Raises ValueError, one clear sentence."""
-    with suppress(ValueError):
-        return date.fromisoformat(text)
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError("write it like 2026-05-20 or 2026-05-20T12:00Z") from error
 
 
 def _moment(given: date | datetime | None, days: int = 0) -> datetime | None:

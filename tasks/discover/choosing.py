@@ -65,7 +65,8 @@ def choose(db: Database, source_id: Any, embedder: Callable[[], Embedder] | None
 
 def interests(db: Database, now: datetime) -> list[Interest]:
     """The owner's profile, the strongest first; empty where there is none."""
-    return [Interest(row.topic, row.strength) for row in db.execute(PROFILE, {"own_scopes": [LIBRARY_SCOPE], "now": now})]
+    rows = db.execute(PROFILE, {"own_scopes": [LIBRARY_SCOPE], "now": now})
+    return [Interest(row.topic, row.strength) for row in rows]
 
 
 def judged(

@@ -89,7 +89,7 @@ def test_a_browser_shows_the_routes_and_asks_nobody_else(address: str) -> None:
         page.on("console", lambda message: said.append((message.type, message.text)))
         page.on("pageerror", lambda error: said.append(("error", str(error))))
         page.goto(f"{address}/docs")
-        row = page.locator("#operations-asking-ask_v1_retrieve_post")
+        row = page.locator("#operations-asking-find_v1_retrieve_post")
         row.click()
         row.get_by_role("button", name="Try it out").click()
         row.get_by_role("button", name="Execute").click()

@@ -272,11 +272,11 @@ def test_the_index_learns_of_a_new_content_type_without_an_embedding(
     run()
     [version] = records.versions(document)
     written: list[UUID] = []
-    upsert = edge.upsert
+    describe = edge.describe
     monkeypatch.setattr(
-        edge, "upsert", lambda entries: (written.extend(it.id for it in entries), upsert(entries))
+        edge, "describe", lambda payloads: (written.extend(it.id for it in payloads), describe(payloads))
     )
     embedded = len(records.embedder.embedded)
-    follow.refresh(records.db, edge, [version.id])
+    follow.describe(records.db, edge, [version.id])
     assert written == [chunk.id for chunk in records.chunks(ChunkState.LIVE)]
     assert len(records.embedder.embedded) == embedded

@@ -128,7 +128,7 @@ def test_a_refused_new_version_leaves_the_good_old_one_answering(
     assert run(records, edge, gate) == []
     assert (records.row(document).state, records.row(document).version_id) == (DocumentState.QUARANTINED, old)
     assert records.answers(edge, "Good.") == ["Good."]
-    assert follow.verify(records.db, edge).agrees
+    assert follow.verify(records.db, records.embedder, edge).agrees
     assert len(records.chunks(ChunkState.LIVE)) == 1
 
 

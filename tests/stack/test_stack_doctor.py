@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from almanac.settings import Settings
-from almanac.stack.doctor import Finding, examine
+from almanac.stack.doctor import examine
+from almanac.stack.finding import Finding
 from almanac.stack.processes import own_identity
 from almanac.stack.state import PartState, Phase, StackState, write_state
 from tasks.web import chromium
