@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import bm25s
 import engines
@@ -27,11 +28,13 @@ from unanswerable import exact_words, minimum_table
 import models.words
 import tasks.index.words
 from tasks.answer import fuse as fusion
-from tasks.answer.fuse import Evidence, fuse
+from tasks.answer.candidates import LOADED
+from tasks.answer.fuse import Evidence, fuse, promising
 from tasks.embed.minilm import MiniLM
 
 RESULTS = Path(__file__).parent / "RETRIEVAL.md"
 REACHED = {"time": 0.707, "cranfield": 0.564, "cisi": 0.455, "med": 0.793}  # by the simplest good hybrid before
+LOOKED_AT = LOADED
 Ranking = list[int]  # documents, best first
 Rank = Callable[[int], Ranking]  # of the question at this place
 
@@ -77,10 +80,21 @@ def ours(found: Collection, engine: Engine | None = None) -> Rank:
     asked = engine or Exact(found)
 
     def rank(n: int) -> Ranking:
-        fused = fuse(found.questions[n], asked.offers(n), minimum=-1)  # every question here has an answer
-        return list(dict.fromkeys(int(found.document[each.id.int]) for each in fused))
+        """As a question is answered; what is not looked at closely follows as the index offers it."""
+        question, offers = found.questions[n], asked.offers(n)
+        near, said = offered(offers)
+        order = promising(question, near, said, len(offers))
+        closely = [each for each in offers if each.id in set(order[:LOOKED_AT])]
+        fused = [each.id for each in fuse(question, closely, minimum=-1)]  # every question here has an answer
+        return list(dict.fromkeys(int(found.document[each.int]) for each in [*fused, *order]))
 
     return rank
+
+
+def offered(offers: Sequence[Evidence]) -> tuple[dict[UUID, float], dict[UUID, float]]:
+    """What each search says of what it offers."""
+    near = sorted(offers, key=lambda each: -each.cosine)[: engines.DEPTH]
+    return {each.id: each.cosine for each in near}, {each.id: each.words for each in offers if each.words > 0}
 
 
 CONTENDERS: dict[str, Callable[[Collection], Rank]] = {
@@ -171,6 +185,8 @@ VARIATIONS: dict[str, list[tuple[Any, str, Any]]] = {
     "k1 0.9, b 0.4": [(tasks.index.words, "K1", 0.9), (tasks.index.words, "B", 0.4)],
     "100 passages of each kind instead of 200": [(engines, "DEPTH", 100)],
     "50 passages of each kind": [(engines, "DEPTH", 50)],
+    "all that is offered is looked at closely": [(sys.modules[__name__], "LOOKED_AT", 10**6)],
+    "64 are looked at closely": [(sys.modules[__name__], "LOOKED_AT", 64)],
 }
 
 

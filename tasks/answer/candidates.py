@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import zip_longest
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -31,16 +31,16 @@ from models.states import ChunkState, DocumentState
 from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent, VersionAnalysis
 from tasks.answer import interests
 from tasks.answer.about import About
-from tasks.answer.fuse import Evidence, fuse
+from tasks.answer.fuse import Evidence, fuse, promising
 from tasks.answer.origin import Origin, Place, columns, origin
 from tasks.answer.question import Question
 from tasks.ports import Embedder, Index, Vectors
 
 PER_DOCUMENT = 2
-FIRST_FETCH = 64
-LAST_FETCH = 4096
+OFFERED = 200  # by vector, and by words: what it is worth stands in benchmarks/RETRIEVAL.md
+LOADED = 96  # of them, whose rows are looked at
+MOST_OFFERED = 4096
 RECENTLY = timedelta(hours=6)  # in which a document that was used is held back, less and less
-PROMISING = 1.5  # times as many rows are loaded as a search offers: both lists share about half
 MOST_COPIES = 10  # places that one excerpt names beside its own
 STORED = np.dtype("<f2")  # vectors, as table chunk has them
 
@@ -89,16 +89,17 @@ def find(db: Database, embedder: Embedder, index: Index, question: Question, vec
     Twice as many are fetched while too few of them can be chosen and there are more: the index may hold
     what the records have retired, and one long document may fill it all.
     """
-    limit = max(FIRST_FETCH, 4 * question.k)
+    offered, loaded = max(OFFERED, 4 * question.k), max(LOADED, 4 * question.k)
     while True:
-        offers = [_offers(index, question, text, vector, limit, minimum)
+        offers = [_offers(index, question, text, vector, offered, minimum)
                   for text, vector in zip(question.searched, vectors, strict=True)]
-        rows = _load(db, embedder, question, _promising(offers, limit), now)
+        worth = [promising(offer.text, offer.cosines, offer.words, loaded) for offer in offers]
+        rows = _load(db, embedder, question, list(dict.fromkeys(chain.from_iterable(worth))), now)
         found = _fused([_candidate(row) for row in rows], offers, minimum)
-        exhausted = all(len(of_one) < limit for offer in offers for of_one in offer[2:])
-        if exhausted or limit >= LAST_FETCH or _choosable(found) >= question.k:
+        exhausted = all(_is_all(*each, offered, loaded) for each in zip(offers, worth, strict=True))
+        if exhausted or offered >= MOST_OFFERED or _choosable(found) >= question.k:
             return Found(found, next((row.profile for row in rows if row.profile), {}))
-        limit *= 2
+        offered, loaded = 2 * offered, 2 * loaded
 
 
 def _offers(index: Index, question: Question, text: str, vector: Vectors, limit: int,
@@ -109,15 +110,9 @@ def _offers(index: Index, question: Question, text: str, vector: Vectors, limit:
                   {hit.id: hit.words or 0.0 for hit in containing})
 
 
-def _promising(offers: Iterable[Offers], limit: int) -> list[UUID]:
-    """The chunks whose rows are worth loading: of each list the best, in turn."""
-    best = [_best_first(found) for offer in offers for found in (offer.cosines, offer.words)]
-    in_turn = dict.fromkeys(it for rank in zip_longest(*best) for it in rank if it)
-    return list(in_turn)[:int(PROMISING * limit)]
-
-
-def _best_first(found: Mapping[UUID, float]) -> list[UUID]:
-    return sorted(found, key=lambda chunk: (-found[chunk], chunk))
+def _is_all(offer: Offers, worth: Sequence[UUID], offered: int, loaded: int) -> bool:
+    """Whether the index has no more to offer, and all of it was loaded."""
+    return len(offer.cosines) < offered and len(offer.words) < offered and len(worth) < loaded
 
 
 def _fused(found: Sequence[Candidate], offers: Iterable[Offers], minimum: float) -> list[Candidate]:

@@ -5,7 +5,7 @@ Measured by ``make bench-retrieval`` (benchmarks/RETRIEVAL.md), which says what 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -24,6 +24,7 @@ KINSHIP = 0.5  # how much of a passage's similarity is that of its kin
 NEARNESS = 8  # the power that makes few of many kin
 COVERED = 0.75  # of a question's words, in a passage that is found though its vector is far
 FEW = 8  # words of a question that may be about one of them
+SPOKEN = 16  # passages that are looked at for their words, however far they are
 RARE = 5  # passages that may hold a word, of those that the index offers
 ABOUT_TEXTS = frozenset([  # what questions to a library say of any text, beside function words
     "article", "articles", "describe", "described", "describes", "document", "documents", "explain",
@@ -57,6 +58,23 @@ class Fused(NamedTuple):
     exact: bool  # holds a rare word that the question is about
 
 
+def promising(question: str, cosines: Mapping[UUID, float], words: Mapping[UUID, float],
+              most: int) -> list[UUID]:
+    """The passages that are worth a closer look, by what the index says of them alone: ``most`` at most.
+
+    What was found by its words alone is no nearer than the last that was found by its vector. The best by
+    their words are among them however far they are: they may hold a rare one.
+    """
+    offered = sorted({*cosines, *words})
+    last = min(cosines.values(), default=0.0)
+    nearness = np.clip([cosines.get(each, last) for each in offered], 0, 1)
+    said = np.array([words.get(each, 0.0) for each in offered])
+    similar = COSINE * nearness + (1 - COSINE) * share(said, len(telling(question)))
+    by_words = np.argsort(-said, kind="stable")[: min(most, SPOKEN)]
+    order = dict.fromkeys([*by_words.tolist(), *np.argsort(-similar, kind="stable").tolist()])
+    return [offered[place] for place in list(order)[:most]]
+
+
 def fuse(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused]:
     """The passages whose cosine is at least ``minimum``, or that hold a rare word asked for; best first.
 
@@ -77,7 +95,7 @@ def fuse(question: str, found: Iterable[Evidence], minimum: float) -> list[Fused
     return sorted(fused, key=lambda one: (-one.similarity, one.id))
 
 
-def share(scores: Sequence[float], asked_for: int) -> Numbers:
+def share(scores: Sequence[float] | Numbers, asked_for: int) -> Numbers:
     """BM25 as a number from 0 to 1 that means much the same for questions of any length.
 
     Not a share of the best score, which is 1 for something in every question.

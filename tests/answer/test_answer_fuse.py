@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.answer.fuse import COSINE, HALF, KIN, RARE, Evidence, Fused, fuse
+from tasks.answer.fuse import COSINE, HALF, KIN, RARE, SPOKEN, Evidence, Fused, fuse, promising
 from tasks.ports import Vectors
 
 ASKED = "how do wings stall"  # two words that tell something
@@ -157,3 +157,27 @@ def test_the_similarity_rises_with_each_part(evidence: list[Evidence], data: st.
     for raised in (closer, better):
         after = similarity(at, [*evidence[:at], raised, *evidence[at + 1:]])
         assert after >= before - 1e-9
+
+
+def worth(cosines: dict[int, float], words: dict[int, float], most: int) -> list[int]:
+    near, said = ({UUID(int=number): value for number, value in each.items()} for each in (cosines, words))
+    return [each.int for each in promising(ASKED, near, said, most)]
+
+
+def test_what_is_near_and_says_the_words_is_looked_at_before_what_is_only_near() -> None:
+    assert worth({1: 0.5, 2: 0.5, 3: 0.4}, {2: 9.0}, 2) == [2, 1]
+
+
+def test_what_only_says_the_words_is_taken_to_be_as_near_as_the_last_that_is_near() -> None:
+    alone = dict.fromkeys(range(100, 100 + SPOKEN), 1.0)
+    assert worth({1: 0.9, 2: 0.4}, alone | {50: 0.5}, SPOKEN + 3)[SPOKEN:] == [1, 50, 2]
+
+
+def test_the_best_by_their_words_are_looked_at_however_far_they_are() -> None:
+    near = dict.fromkeys(range(200), 0.9)
+    assert 999 in worth(near, {999: 0.1}, 50)
+    assert len(worth(near, {999: 0.1}, 50)) == 50
+
+
+def test_nothing_offered_is_nothing_to_look_at() -> None:
+    assert worth({}, {}, 10) == []
