@@ -13,7 +13,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from almanac.proof import proof
-from almanac.settings import kept_secret, settings
+from almanac.secret_file import kept_secret
+from almanac.settings import settings
 from almanac.stack.preflight import lost_token
 from almanac.stack.state import StackState, running_state
 

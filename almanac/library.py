@@ -20,7 +20,8 @@ from uuid import UUID
 import uvicorn
 
 from almanac.api.app import create_app
-from almanac.settings import Settings, WrongSettings, secret_file, settings
+from almanac.secret_file import secret_file
+from almanac.settings import Settings, WrongSettings, settings
 from almanac.stack.part import CANNOT_GO_ON
 from almanac.wiring import library, prefect_environment
 from models.tables import LIBRARY_SCOPE

@@ -1,17 +1,11 @@
 """Every setting, with its default and its meaning; from the environment or ``.env``."""
 
-import os
 import re
-import secrets
-import tempfile
-from collections.abc import Iterable
-from difflib import get_close_matches
-from fcntl import LOCK_EX, flock
 from functools import cache
 from ipaddress import ip_address
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from dotenv.parser import Binding, parse_stream
@@ -19,14 +13,11 @@ from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-MASK = "********"
 CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 ENV_FILE = Path(".env")  # of the current folder
 ENCODING = "utf-8-sig"  # some editors put a mark first
 PREFIX = "ALMANAC_"
 OURS = (PREFIX, "KNOWLEDGE_")
-OF_OTHERS = {"ALMANAC_POSTGRES_PASSWORD"}  # docker/compose.yaml asks for it
-LIKENESS = 0.75  # of a name that may be meant, as difflib measures it
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
@@ -183,7 +174,7 @@ class Settings(BaseSettings):
             raise ValueError("write it like http://host:8080/v1, with the key in ALMANAC_EMBEDDINGS_KEY")
         return url and url.rstrip("/").removesuffix("/embeddings")
 
-    @field_validator("qdrant_key", "embeddings_key")
+    @field_validator("qdrant_key", "embeddings_key", "llm_key")
     @classmethod
     def for_a_header(cls, key: SecretStr | None) -> SecretStr | None:
         if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
@@ -222,17 +213,9 @@ class Settings(BaseSettings):
     @field_validator("llm_url")
     @classmethod
     def of_a_model(cls, url: str | None) -> str | None:
-        if url and not (is_url(url, {"http", "https"}) and urlsplit(url).hostname and url.isascii()
-                        and not urlsplit(url).query and not CREDENTIALS_IN_URL.search(url)):
+        if url and not (is_server(url) and not urlsplit(url).query):
             raise ValueError("write it like http://host:11434/v1, with the key in ALMANAC_LLM_KEY")
         return url and url.rstrip("/")
-
-    @field_validator("llm_key")
-    @classmethod
-    def in_one_header(cls, key: SecretStr | None) -> SecretStr | None:
-        if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
-            raise ValueError("a key is plain ASCII on one line")
-        return key
 
     @field_validator("allowed_networks")
     @classmethod
@@ -395,71 +378,3 @@ def name_of(field: str) -> str:
     """A field's name in the environment."""
     alias = Settings.model_fields[field].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"{PREFIX}{field.upper()}"
-
-
-def unknown() -> str | None:
-    """One sentence on the names in the environment and in ``.env`` that look like settings and are none."""
-    known = {name_of(field) for field in Settings.model_fields}
-    strangers = sorted({name.upper() for name in names_given()} - known - OF_OTHERS)
-    guesses = [(name, get_close_matches(name, known, 1, LIKENESS))
-               for name in strangers if name.startswith(OURS)]
-    if not guesses:
-        return None
-    said = ", ".join(name + "".join(f" (is {guess} meant?)" for guess in near) for name, near in guesses)
-    return f"not a setting, and without effect: {said}; `almanac settings` lists all"
-
-
-def names_given() -> Iterable[str]:
-    return {*os.environ, *(binding.key for binding in env_file() if binding.key)}
-
-
-def explained(chosen: Settings) -> list[dict[str, Any]]:
-    """Each setting's ``name`` in the environment, ``value``, ``default`` and ``meaning``; secrets masked."""
-    rows = []
-    for name, field in Settings.model_fields.items():
-        default = field.get_default(call_default_factory=True, validated_data={})
-        rows.append({
-            "name": name_of(name),
-            "value": printable(getattr(chosen, name)),
-            "default": printable(default),
-            "meaning": field.description,
-        })
-    return rows
-
-
-def printable(value: object) -> object:
-    """A setting's value ready for JSON, without a secret, nor the password of a URL."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, list):
-        return [printable(each) for each in value]
-    return MASK if isinstance(value, SecretStr) else CREDENTIALS_IN_URL.sub(MASK, str(value))
-
-
-def secret_file(path: Path) -> str:
-    """The secret kept in ``path``, readable by its owner only.
-
-    It is made, of 256 random bits, on first use, and in place of what no secret can be: nothing, or not one
-    line of plain ASCII.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        flock(folder, LOCK_EX)  # one maker at a time; the kernel lets go of it however this ends
-        if (kept := kept_secret(path)) is None:
-            kept = secrets.token_urlsafe(32)
-            handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")  # mode 0600
-            with os.fdopen(handle, "w") as file:
-                file.write(kept + "\n")
-            os.replace(draft, path)  # whole or not at all
-        return kept
-    finally:
-        os.close(folder)
-
-
-def kept_secret(path: Path) -> str | None:
-    try:
-        kept = path.read_bytes().decode("ascii").strip()
-    except (FileNotFoundError, UnicodeDecodeError):
-        return None
-    return kept if kept and kept.isprintable() else None

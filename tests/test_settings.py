@@ -9,16 +9,9 @@ from threading import Thread
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from almanac.settings import (
-    ENV_FILE,
-    OURS,
-    Settings,
-    WrongSettings,
-    explained,
-    secret_file,
-    settings,
-    unknown,
-)
+from almanac.secret_file import secret_file
+from almanac.settings import ENV_FILE, OURS, Settings, WrongSettings, settings
+from almanac.settings_shown import explained, unknown
 
 
 @pytest.fixture(autouse=True)

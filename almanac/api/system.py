@@ -11,7 +11,7 @@ from almanac.api.context import ByLibrarian, Context, InContext
 from almanac.api.problems import not_found
 from almanac.api.runs import needed
 from almanac.proof import proof
-from almanac.settings import explained
+from almanac.settings_shown import explained
 from tasks import reports
 from tasks.index import follow
 

@@ -1,7 +1,8 @@
 """``almanac settings``: every setting with its value, its default and its meaning."""
 
 from almanac.cli.screen import screen, table
-from almanac.settings import explained, settings, unknown
+from almanac.settings import settings
+from almanac.settings_shown import explained, unknown
 
 
 def show_settings() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from almanac.settings import Settings, printable
+from almanac.settings import Settings
+from almanac.settings_shown import printable
 from almanac.stack import preflight
 from almanac.stack.database import connect
 from almanac.stack.errors import StackError

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import psutil
 import psycopg
 
-from almanac.settings import secret_file
+from almanac.secret_file import secret_file
 from almanac.stack.errors import StackError
 from almanac.stack.logs import last_words
 

@@ -10,7 +10,7 @@ from errno import EADDRINUSE, EADDRNOTAVAIL
 from ipaddress import ip_address
 from pathlib import Path
 
-from almanac.settings import kept_secret
+from almanac.secret_file import kept_secret
 from almanac.stack.errors import StackError
 
 NEEDED_BYTES = 300_000_000  # a fresh cluster, its first write-ahead log, and the first pages

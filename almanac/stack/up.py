@@ -8,7 +8,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from almanac.settings import Settings, printable, secret_file
+from almanac.secret_file import secret_file
+from almanac.settings import Settings
+from almanac.settings_shown import printable
 from almanac.stack.database import connect, ensure_prefect, migrate
 from almanac.stack.down import stop_leftovers
 from almanac.stack.errors import StackError
