@@ -186,7 +186,7 @@ VARIATIONS: dict[str, list[tuple[Any, str, Any]]] = {
     "100 passages of each kind instead of 200": [(engines, "DEPTH", 100)],
     "50 passages of each kind": [(engines, "DEPTH", 50)],
     "all that is offered is looked at closely": [(sys.modules[__name__], "LOOKED_AT", 10**6)],
-    "64 are looked at closely": [(sys.modules[__name__], "LOOKED_AT", 64)],
+    "32 are looked at closely": [(sys.modules[__name__], "LOOKED_AT", 32)],
 }
 
 

@@ -38,7 +38,7 @@ def judge(retrieval_id: str, label: str, verdict: str) -> None:
     """Write down what the viewer thinks of it; ``make bench-ranking`` replays the question."""
     with trouble_told():
         library().judge(retrieval_id, **{name: [label] if name == verdict else [] for name in VERDICTS})
-        st.toast(f"{label} is noted: {VERDICTS[verdict].lower()}.")
+        st.text(f"{label} is noted: {VERDICTS[verdict].lower()}.")
 
 
 def card(excerpt: Json) -> Markup:

@@ -38,7 +38,7 @@ from tasks.ports import Embedder, Index, Vectors
 
 PER_DOCUMENT = 2
 OFFERED = 200  # by vector, and by words: what it is worth stands in benchmarks/RETRIEVAL.md
-LOADED = 96  # of them, whose rows are looked at
+LOADED = 64  # of them, whose rows are looked at
 MOST_OFFERED = 4096
 RECENTLY = timedelta(hours=6)  # in which a document that was used is held back, less and less
 MOST_COPIES = 10  # places that one excerpt names beside its own

@@ -1,12 +1,13 @@
 """The reading mode "interesting": what is near to its owner's interests is read, the rest kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
+from sqlalchemy import delete
 
 from models.session import Database
 from models.states import DocumentState
@@ -63,11 +64,14 @@ def test_the_share_that_is_explored_is_the_same_each_time_and_about_as_large_as_
 
 
 @pytest.fixture
-def profile(db: Database) -> None:
+def profile(db: Database) -> Iterator[None]:
     """The owner's profile: one interest, and one that has faded away."""
     with db.begin() as session:
         session.add_all(Row(topic=topic, strength=strength, touched_at=NOW)
                         for topic, strength in (("tides", 1.0), ("gone", 0.01)))
+    yield
+    with db.begin() as session:
+        session.execute(delete(Row))
 
 
 def named(explored: bool) -> str:

@@ -177,8 +177,8 @@ def library(
 async def test_a_server_that_is_away_is_asked_again(
     library: SmallLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = Failing(library.index, Transient("it does not answer"), Transient("it is busy"))
-    monkeypatch.setattr(library.index, "upsert", failing)
+    failing = Failing(library.next, Transient("it does not answer"), Transient("it is busy"))
+    monkeypatch.setattr(library.next, "upsert", failing)
     await rebuild()
     assert failing.calls == 3
     assert await attempted("rebuild the index", 3)
@@ -189,8 +189,8 @@ async def test_a_server_that_is_away_is_asked_again(
 async def test_a_permanent_failure_is_not_tried_again(
     library: SmallLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = Failing(library.index, Permanent("it is gone"))
-    monkeypatch.setattr(library.index, "upsert", failing)
+    failing = Failing(library.next, Permanent("it is gone"))
+    monkeypatch.setattr(library.next, "upsert", failing)
     with pytest.raises(Permanent):
         await rebuild()
     assert failing.calls == 1

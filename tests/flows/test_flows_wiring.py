@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 from time import sleep
+from types import SimpleNamespace
 
 import pytest
 from small_library import Hashes
@@ -61,7 +62,7 @@ def test_the_settings_say_who_analyses(home: Path) -> None:
     chosen = Settings(home=home), Settings(home=home, llm_url="http://127.0.0.1:9/v1", llm_model="tide-7b")
     names = []
     for library in map(Library, chosen):
-        library.__dict__["_embedder"] = object()  # as if it were made: loading it takes seconds
+        library.__dict__["_searched"] = SimpleNamespace(embedder=object())  # as if it were made
         assert library.analyser is library.analyser
         names.append(library.analyser.name)
     assert names == ["built-in 1", "tide-7b, prompt 1"]

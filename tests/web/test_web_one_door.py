@@ -18,12 +18,13 @@ NOBODY: Reasons = {}
 
 # The modules that speak to the network, and who may import each, and why.
 SPEAKERS: Mapping[str, Reasons] = {
-    "httpcore": {"tasks.web": "the door"},
+    "httpcore": {"tasks.web": "the door", "tasks.embed.server": "a server that the owner names"},
     "h2": {"tasks.web": "the door"},
     "ssl": {"tasks.web": "the door"},
     "playwright": {"tasks.web": "the browser behind the guard proxy"},
     "socket": {"tasks.web.dialling": "looking names up", "almanac.stack.preflight": "are our ports free?"},
-    "httpx": {"almanac.client": "our own API", "tasks.keep.docling_serve": "a server that the owner names"},
+    "httpx": {"almanac.client": "our own API", **dict.fromkeys(
+        ("tasks.keep.docling_serve", "tasks.outside"), "a server that the owner names")},
     "obstore": {"tasks.keep.store": "a bucket that the owner names"},
     "http": {"almanac.stack.probe": "are our own parts up?"},
     "psycopg": {"almanac.stack": "our own PostgreSQL"},
