@@ -204,13 +204,14 @@ def _last_used() -> ScalarSelect[Any]:
 
 
 def _live_rows() -> Select[Any]:
-    """The chunks first, by their ids, whatever PostgreSQL believes of tables that have just been filled."""
+    """The chunks first, by their ids alone: of tables that have just been filled PostgreSQL would look at
+    all chunks that are live.
+    """
     hit = (
-        select(Chunk.id, Chunk.version_id, Chunk.document_id, Chunk.source_id, Chunk.position, Chunk.text,
-               Chunk.headings, Chunk.start, Chunk.end,
+        select(Chunk.id, Chunk.state, Chunk.scopes, Chunk.version_id, Chunk.document_id, Chunk.source_id,
+               Chunk.position, Chunk.text, Chunk.headings, Chunk.start, Chunk.end,
                case((Chunk.embedder == bindparam("embedder"), Chunk.vector)).label("vector"))
-        .where(Chunk.id == any_(bindparam("ids", type_=ARRAY(Uuid))), Chunk.state == ChunkState.LIVE,
-               readable(Chunk.scopes))
+        .where(Chunk.id == any_(bindparam("ids", type_=ARRAY(Uuid))))
         .cte("hit").prefix_with("MATERIALIZED")
     )
     found = aliased(Chunk, hit)
@@ -233,8 +234,9 @@ def _live_rows() -> Select[Any]:
         .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)
         .outerjoin(VersionAnalysis, VersionAnalysis.version_id == found.version_id)
-        .where(Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
-               unexpired(), readable(Document.scopes, Source.scopes), _passing())
+        .where(found.state == ChunkState.LIVE, Document.state != DocumentState.REMOVED,
+               Source.removed_at.is_(None), unexpired(),
+               readable(found.scopes, Document.scopes, Source.scopes), _passing())
     )
 
 

@@ -65,7 +65,7 @@ def promising(question: str, cosines: Mapping[UUID, float], words: Mapping[UUID,
     What was found by its words alone is no nearer than the last that was found by its vector. The best by
     their words are among them however far they are: they may hold a rare one.
     """
-    offered = sorted({*cosines, *words})
+    offered = list(dict.fromkeys([*cosines, *words]))
     last = min(cosines.values(), default=0.0)
     nearness = np.clip([cosines.get(each, last) for each in offered], 0, 1)
     said = np.array([words.get(each, 0.0) for each in offered])
