@@ -88,7 +88,7 @@ def bare(db: Database, folder: Path) -> Spent:
 
     shard = create(folder, config(Stored.dimensions, 20_000))
     seconds = cpu = 0.0
-    for page in entries(db, Stored.name, LIVE):
+    for page in entries(db, Stored(), LIVE):
         made = [point(entry) for entry in page]
         parts = [[(it.id, it.vector, it.payload) for it in made[i : i + 500]] for i in range(0, len(made), 500)]
         began, used = time.perf_counter(), time.process_time()

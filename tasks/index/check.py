@@ -98,7 +98,7 @@ def stale(db: Database, index: Index, ids: Collection[UUID]) -> set[UUID]:
 
 def unlike(db: Database, embedder: Embedder, index: Index, ids: Collection[UUID]) -> set[UUID]:
     """Those that answer, and of which the index holds another vector, or other words."""
-    return {chunk for part in parts(ids) for page in entries(db, embedder.name, Chunk.id.in_(part) & LIVE)
+    return {chunk for part in parts(ids) for page in entries(db, embedder, Chunk.id.in_(part) & LIVE)
             for chunk in index.unlike(page)}
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from models.session import Database
 from models.tables import Chunk, ChunkVector, DocumentVersion, VersionAnalysis
-from tasks.index.vectors import pack, unpack
+from tasks.index.vectors import fits, pack, unpack
 from tasks.ports import Embedder, Entry, Index, Payload, Vectors
 
 PAGE = 2_000  # chunks in memory at once: some 20 MB
@@ -43,10 +43,10 @@ def write_chunks(db: Database, embedder: Embedder, index: Index, wanted: ColumnE
     return written
 
 
-def entries(db: Database, model: str, wanted: ColumnElement[bool]) -> Iterator[list[Entry]]:
+def entries(db: Database, embedder: Embedder, wanted: ColumnElement[bool]) -> Iterator[list[Entry]]:
     """These chunks as they should be in the index, a page at a time; those without a vector are left out."""
-    for rows, told in pages(db, wanted, *ENTRY, own_vector(model)):
-        kept = vectors_kept(db, model, rows)
+    for rows, told in pages(db, wanted, *ENTRY, own_vector(embedder.name)):
+        kept = vectors_kept(db, embedder, rows)
         there = [row for row in rows if row.id in kept]
         vectors = unpack(kept[row.id] for row in there)
         yield [entry(row, told, vector, embedded(row, told[row.version_id].title))
@@ -107,25 +107,28 @@ def embedded(row: Row[Any], title: str) -> str:
     return "\n".join(filter(None, [title, " > ".join(row.headings), row.text]))
 
 
-def vectors_kept(db: Database, model: str, rows: Rows) -> dict[UUID, bytes]:
+def vectors_kept(db: Database, embedder: Embedder, rows: Rows) -> dict[UUID, bytes]:
     """The vectors by this model that PostgreSQL has: the chunk's own, or one kept beside it."""
-    kept = {row.id: row.vector for row in rows if row.vector is not None}
-    if others := [row.id for row in rows if row.vector is None]:
+    size = embedder.dimensions
+    kept = {row.id: row.vector for row in rows if row.vector is not None and fits(row.vector, size)}
+    if others := [row.id for row in rows if row.id not in kept]:
         found = db.execute(select(ChunkVector.chunk_id, ChunkVector.vector)
-                           .where(ChunkVector.embedder == model, ChunkVector.chunk_id.in_(others)))
-        kept |= {row.chunk_id: row.vector for row in found}
+                           .where(ChunkVector.embedder == embedder.name, ChunkVector.chunk_id.in_(others)))
+        kept |= {row.chunk_id: row.vector for row in found if fits(row.vector, size)}
     return kept
 
 
 def complete(db: Database, embedder: Embedder, rows: Rows, texts: Sequence[str]) -> Vectors:
     """The chunks' vectors by this model; those that are new are kept as soon as they are made."""
-    kept = vectors_kept(db, embedder.name, rows)
+    kept = vectors_kept(db, embedder, rows)
+    keep = insert(ChunkVector)
+    keep = keep.on_conflict_do_update(constraint="pk_chunk_vector", set_={"vector": keep.excluded.vector})
     new = [(row.id, text) for row, text in zip(rows, texts, strict=True) if row.id not in kept]
     for part in (new[i : i + AT_ONCE] for i in range(0, len(new), AT_ONCE)):
         vectors = pack(embedder.embed([clipped(embedder, text) for _, text in part]))
         made = dict(zip((chunk for chunk, _ in part), vectors, strict=True))
         with db.begin() as session:
-            session.execute(insert(ChunkVector).on_conflict_do_nothing(), [
+            session.execute(keep, [
                 {"embedder": embedder.name, "chunk_id": chunk, "vector": vector}
                 for chunk, vector in made.items()])
         kept |= made

@@ -49,7 +49,7 @@ def prepare(db: Database, embedder: Embedder, cut: Cut, versions: Sequence[UUID]
     rows = load(db, versions)
     pieces, odd = each(rows, lambda row: cut_version(row, embedder, cut))
     rows = [row for row in rows if row.id in pieces]
-    known = known_vectors(db, embedder.name, rows, {key for found in pieces.values() for _, key in found})
+    known = known_vectors(db, embedder, rows, {key for found in pieces.values() for _, key in found})
     new = {row.id: {key: piece.embedded for piece, key in pieces[row.id]
                     if (row.document_id, key) not in known} for row in rows}
     embedded, unfit = embed(embedder, rows, new)

@@ -10,6 +10,8 @@ from models.blocks import Block
 from models.session import Database
 from models.states import ChunkState
 from models.tables import Chunk, Document, DocumentVersion
+from tasks.index.vectors import fits
+from tasks.ports import Embedder
 
 Cut = Callable[[str, Sequence[Block], Callable[[Sequence[str]], list[int]], int], Sequence["Piece"]]
 
@@ -44,16 +46,17 @@ def load(db: Database, versions: Sequence[UUID]) -> Sequence[Row[Any]]:
 
 
 def known_vectors(
-    db: Database, embedder: str, versions: Sequence[Row[Any]], digests: Iterable[str]
+    db: Database, embedder: Embedder, versions: Sequence[Row[Any]], digests: Iterable[str]
 ) -> dict[tuple[UUID, str], bytes]:
     """The vectors that earlier versions of the same documents have for the same embedded texts."""
     with db.begin() as session:
         rows = session.execute(
             select(Chunk.document_id, Chunk.digest, Chunk.vector)
-            .where(Chunk.document_id.in_([row.document_id for row in versions]), Chunk.embedder == embedder,
-                   Chunk.digest.in_(digests))
+            .where(Chunk.document_id.in_([row.document_id for row in versions]),
+                   Chunk.embedder == embedder.name, Chunk.digest.in_(digests))
         )
-        return {(document, key): vector for document, key, vector in rows}
+        return {(document, key): vector for document, key, vector in rows
+                if fits(vector, embedder.dimensions)}
 
 
 def chunk(version: Row[Any], piece: Piece, key: str, vector: bytes, embedder: str) -> dict[str, Any]:

@@ -14,6 +14,11 @@ def pack(vectors: Vectors) -> list[bytes]:
     return [row.tobytes() for row in np.asarray(vectors).astype(STORED)]
 
 
+def fits(vector: bytes, dimensions: int) -> bool:
+    """Whether this is a stored vector of this size: one name may come to mean another model."""
+    return len(vector) == dimensions * STORED.itemsize
+
+
 def unpack(stored: Iterable[bytes]) -> Vectors:
     """The rows again, as rounded by storing them; all of one length."""
     rows = [np.frombuffer(row, STORED) for row in stored]

@@ -177,6 +177,17 @@ def test_another_model_embeds_what_is_there_while_the_old_one_answers(
     new.close()
 
 
+def test_a_model_of_the_same_name_with_vectors_of_another_size_embeds_all_anew(
+    filled: Any, tmp_path: Path
+) -> None:
+    other, new = Other(filled.embedder), EdgeIndex(tmp_path / "other", 16)
+    other.name = filled.embedder.name
+    fill(filled, new, other)
+    collections.move_vectors(filled.db, other.name)
+    assert follow.verify(filled.db, other, new, None).compared == len(other.embedded) == DOCUMENTS
+    new.close()
+
+
 def test_a_model_that_goes_away_half_way_embeds_nothing_twice(
     filled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

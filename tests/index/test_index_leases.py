@@ -37,7 +37,7 @@ class Stuck(Vault):
         sys.stdin.read()
 
 same = Hashes()
-same.name = "hashing"  # as those who go on call theirs
+same.name, same.dimensions = "hashing", 32  # as those who go on call theirs
 follow.index_versions(Database(sys.argv[1]), same, Stuck(), cut, 9, 99, 99, datetime.now(UTC), "doomed")
 """
 
