@@ -37,6 +37,7 @@ ARTICLES: dict[str, str | None] = {
 def library(db: Database, home: Path, monkeypatch: pytest.MonkeyPatch) -> SmallLibrary:
     small = SmallLibrary(db, home, ARTICLES)
     monkeypatch.setattr(wiring, "library", lambda: small)
+    monkeypatch.setattr("tasks.steps.indexing.GRACE_SECONDS", 0)
     return small
 
 
