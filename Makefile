@@ -20,7 +20,7 @@ down: ## stop everything
 	@if [ -x $(ALMANAC) ]; then $(ALMANAC) down; else echo "Almanac is not installed here"; fi
 
 test: $(VENV)/installed-for-tests ## install what the tests need and run them all
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 test-kills: $(VENV)/installed-for-tests ## kill parts of Almanac forty times in the middle of an ingest
 	ALMANAC_KILLS=40 ALMANAC_AWAY=120 $(BIN)/python -m pytest tests/e2e/test_kills.py $(PYTEST)

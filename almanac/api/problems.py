@@ -136,7 +136,8 @@ def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
         came = f"Content-Type: {printable(sent)}" if sent else "no Content-Type"
         return problem_response(
             415, f"The body came with {came}: send JSON, with Content-Type: application/json.", code_of(415))
-    fields = [{"field": field_of(fault["loc"]), "message": message_of(fault)} for fault in faults]
+    known = known_fields(request)
+    fields = [{"field": field_of(fault["loc"]), "message": message_of(fault, known)} for fault in faults]
     detail = "; ".join(f"{field['field']} {field['message']}" for field in fields) + "."
     return problem_response(422, detail, code_of(422), errors=fields)
 
@@ -157,7 +158,7 @@ def printable(words: str) -> str:
 
 PHRASES = {
     "missing": "is missing",
-    "extra_forbidden": "is not known here",
+    "extra_forbidden": "is not known here{known}",
     "unknown_parameter": "is not known here: {known}",
     "json_invalid": "is not valid JSON",
     "greater_than_equal": "must be at least {ge}",
@@ -172,10 +173,18 @@ PHRASES = {
 }
 
 
-def message_of(fault: Mapping[str, Any]) -> str:
+def known_fields(request: Request) -> str:
+    """The names that a body may have here."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    model = getattr(getattr(body, "field_info", None), "annotation", None)
+    names = getattr(model, "model_fields", {})
+    return f": known are {', '.join(names)}" if names else ""
+
+
+def message_of(fault: Mapping[str, Any], known: str = "") -> str:
     """What is wrong with one field, without repeating its value: that could be a secret."""
     phrase = PHRASES.get(fault["type"])
     if phrase:
-        return phrase.format_map(fault.get("ctx", {}))
+        return phrase.format_map({"known": known} | fault.get("ctx", {}))
     message = str(fault["msg"])
     return message.removeprefix("Input ") if message.startswith("Input ") else f"is wrong: {message}"

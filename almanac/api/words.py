@@ -21,6 +21,10 @@ def up_to(longest: int) -> StringConstraints:
 def storable(text: str) -> str:
     if "\0" in text:
         raise ValueError("it holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it holds half a character (a lone surrogate)") from error
     return text
 
 

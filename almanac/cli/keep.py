@@ -34,7 +34,7 @@ def keep(
 ) -> None:
     """Hand in a text, an address or a file; what is known already is kept once."""
     given = {
-        "text": sys.stdin.read() if text == "-" else text, "uri": uri, "title": title, "about": about,
+        "text": read_text() if text == "-" else text, "uri": uri, "title": title, "about": about,
         "scopes": scope or None, "observed_at": moment(observed_at), "expires_at": moment(expires_at),
         "preserve_source": preserve_source or None, "upload": declared(file) if file else None,
     }
@@ -45,6 +45,16 @@ def keep(
     if file and "upload" in done:
         done = client.upload(done["upload"]["url"], file)
     finish(client, client.document(done["document_id"]), wait, done)
+
+
+def read_text() -> str:
+    """All of stdin. Raises WrongUsage for what is no text."""
+    try:
+        said = sys.stdin.read()
+        said.encode()  # what was no UTF-8 may have come through as halves of characters
+    except UnicodeError as error:
+        raise WrongUsage("stdin is no UTF-8 text: keep a file with --file") from error
+    return said
 
 
 def moment(typed: str | None) -> str | None:
@@ -60,7 +70,9 @@ def moment(typed: str | None) -> str | None:
 
 
 def declared(file: Path) -> dict[str, Any]:
-    """What is said of a file before it is sent."""
+    """What is said of a file before it is sent. Raises WrongUsage where there is no file."""
+    if not file.is_file():
+        raise WrongUsage(f"{file} is no file: name one that is there, and no folder or device")
     with file.open("rb") as opened:
         summed = file_digest(opened, "sha256").hexdigest()
     return {"name": file.name, "media_type": mimetypes.guess_type(file.name)[0] or UNKNOWN,

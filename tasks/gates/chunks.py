@@ -1,13 +1,14 @@
 """The measures of chunks and their vectors, before they are stored."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
 
-from models.blocks import Block, BlockKind, place
+from models.blocks import Block, BlockKind, place, text_of
 from models.session import Database
 from models.tables import DocumentVersion
 from tasks.gates.judge import Measured
@@ -15,6 +16,8 @@ from tasks.gates.vectors import is_finite, norm, unpack
 
 Rows = Sequence[Mapping[str, Any]]  # chunks as they are about to be stored
 
+SENTENCE = re.compile(r"(?<=[.!?。])\s*|\n")
+SHORTEST = 20  # characters of a stretch that is looked for elsewhere: shorter ones are found anywhere
 TELLS = 200  # characters of a chunk that are told of it
 
 
@@ -48,8 +51,14 @@ def measured(
 
 
 def uncovered(blocks: Iterable[Block], spans: Iterable[tuple[int, int]]) -> int:
-    """How many characters lie in no chunk; headings may stand above theirs, and blanks between."""
+    """How many characters lie in no chunk; headings may stand above theirs, and blanks between.
+
+    What is said again word by word needs no chunk of its own.
+    """
     covered = sorted(spans)
+    blocks = list(blocks)
+    text = text_of(blocks)
+    said = "\n".join(text[start:end] for start, end in joined(covered))
     missed = 0
     for placed in place(blocks):
         if placed.block.kind is BlockKind.HEADING:
@@ -58,11 +67,24 @@ def uncovered(blocks: Iterable[Block], spans: Iterable[tuple[int, int]]) -> int:
         for start, end in covered:
             if end <= at or start >= placed.end:
                 continue
-            missed += solid(placed.block.text, at - placed.start, start - placed.start)
+            missed += unsaid(text[at:start], said)
             at = max(at, end)
-        missed += solid(placed.block.text, at - placed.start, len(placed.block.text))
+        missed += unsaid(text[at:placed.end], said)
     return missed
 
 
-def solid(text: str, start: int, end: int) -> int:
-    return sum(not mark.isspace() for mark in text[max(0, start):max(0, end)])
+def joined(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Sorted spans as few: what touches or overlaps is one."""
+    begun, reached = 0, 0
+    for start, end in spans:
+        if start > reached:
+            yield begun, reached
+            begun = start
+        reached = max(reached, end)
+    yield begun, reached
+
+
+def unsaid(stretch: str, said: str) -> int:
+    """Its characters that are no blanks, without the sentences that are said elsewhere."""
+    new = (part for part in SENTENCE.split(stretch) if len(part) < SHORTEST or part.strip() not in said)
+    return sum(not mark.isspace() for part in new for mark in part)

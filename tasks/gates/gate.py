@@ -9,7 +9,7 @@ from tasks.gates.chunks import measure_chunks
 from tasks.gates.judge import Examiner, Finding, Measured, judge
 from tasks.gates.sources import measure_sources, sources_of
 from tasks.gates.suite import suite
-from tasks.gates.versions import measure_versions
+from tasks.gates.versions import kept_of, measure_versions
 from tasks.ports import Remark
 
 VERSIONS, CHUNKS, SOURCES = "versions", "chunks", "sources"
@@ -26,8 +26,11 @@ class Gates:
             return []
         sources = measure_sources(self._db, sources_of(self._db, versions))
         old = [each for each in sources if any(value is not None for value in each.values.values())]
+        articles = {each.name for each in suite(VERSIONS).expectations if each.of_articles}
+        handed_in = kept_of(self._db, versions)
+        judged = self._judged(VERSIONS, measure_versions(self._db, versions))
         return [
-            *self._judged(VERSIONS, measure_versions(self._db, versions)),
+            *(it for it in judged if it.version_id not in handed_in or it.expectation not in articles),
             *self._judged(SOURCES, old),
         ]
 

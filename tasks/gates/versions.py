@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session, aliased
 
 from models.blocks import Block, BlockKind
 from models.session import Database
-from models.states import DocumentState, Verdict
+from models.states import DocumentState, SourceKind, Verdict
 from models.styles import COLLAPSED, CONCEALED
-from models.tables import Document, DocumentVersion
+from models.tables import Document, DocumentVersion, Source
 from tasks.gates.invisible import broken_words, first_broken, smuggled
 from tasks.gates.judge import Measured
 from tasks.gates.likeness import likeness, sketch
@@ -39,6 +39,14 @@ def measure_versions(db: Database, versions: Sequence[UUID]) -> list[Measured]:
         session.execute(update(DocumentVersion), [
             {"id": version, "sketch": numbers} for version, numbers in sketches.items() if numbers])
     return [measured(row, own(row) | others(db, row, sketches[row.id], versions)) for row in rows]
+
+
+def kept_of(db: Database, versions: Sequence[UUID]) -> set[UUID]:
+    """Those of the versions that were handed in, not read on the web."""
+    rows = db.execute(
+        select(DocumentVersion.id).join(DocumentVersion.document).join(Document.source)
+        .where(DocumentVersion.id.in_(versions), Source.kind == SourceKind.KEPT))
+    return {row.id for row in rows}
 
 
 def measured(row: Row[Any], measures: Mapping[str, Callable[[], tuple[Any, str]]]) -> Measured:

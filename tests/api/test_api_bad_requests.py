@@ -28,7 +28,7 @@ INVALID = [
     ("POST", "/v1/retrieve", {"query": "a", "budget_tokens": -1}, "budget_tokens"),
     ("POST", "/v1/retrieve", {"query": "a", "min_similarity": 1.5}, "min_similarity"),
     ("POST", "/v1/retrieve", {"query": ["a"]}, "query should be a valid string"),
-    ("POST", "/v1/retrieve", {"question": "a"}, "question is not known here"),
+    ("POST", "/v1/retrieve", {"question": "a"}, "question is not known here: known are query, previous, k"),
     ("POST", "/v1/retrieve", ["a"], "the body should be a valid dictionary"),
     ("POST", "/v1/sources", {}, "url is missing"),
     ("POST", "/v1/sources", {"url": "gopher://old.example/"}, "gopher"),
@@ -171,3 +171,10 @@ async def test_a_method_that_is_not_possible_is_said(api: httpx.AsyncClient) -> 
     answer = await api.patch("/v1/retrieve")
     assert_problem(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == "POST"
+
+
+async def test_half_a_character_is_refused_as_what_it_is(api: httpx.AsyncClient) -> None:
+    answer = await api.post("/v1/keep", content=b'{"text": "the pier \\ud800"}',
+                            headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422, "invalid_request")
+    assert "text" in answer.json()["detail"]

@@ -78,7 +78,7 @@ async def test_half_an_upload_over_the_wire_may_be_tried_again(served: int, hous
     (("--text", "x", "--preserve-source"), "give the uri"),
     (("--uri", "http://site.example/owls"), "Only https"),
     (("--text", "x", "--scope", "secret"), "may not write into “secret”"),
-    (("--file", "nowhere.txt"), "nowhere.txt cannot be used"),
+    (("--file", "nowhere.txt"), "nowhere.txt is no file"),
 ])
 def test_what_cannot_be_kept_is_said_in_one_line(almanac: Any, words: tuple[str, ...], reason: str) -> None:
     said = almanac("keep", *words)

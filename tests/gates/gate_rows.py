@@ -48,10 +48,10 @@ def paragraphs(texts: list[str]) -> list[Block]:
 class Versions:
     """Documents with a version each that waits for the index."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, kind: SourceKind = SourceKind.FEED) -> None:
         self.db = db
         self.number = 0
-        source = Source(id=uuid4(), kind=SourceKind.FEED, name="A source", url=f"https://s.example/{uuid4()}")
+        source = Source(id=uuid4(), kind=kind, name="A source", url=f"https://s.example/{uuid4()}")
         self.source = source.id
         with db.begin() as session:
             session.add(source)

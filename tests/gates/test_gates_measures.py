@@ -154,3 +154,12 @@ def test_a_source_is_held_to_its_history_once_it_has_one() -> None:
     assert against([10, 20, 20, 20, 20, 20], 1) == 0.5
     assert against([9, 300, 310, 100, 100, 100, 100, 100], 3) == 3.0
     assert against([], 1) is None
+
+
+def test_what_is_said_again_word_by_word_needs_no_chunk_of_its_own() -> None:
+    again = "The council of the town met and spoke about the old bridge."
+    blocks = [Block(BlockKind.PARAGRAPH, text) for text in (" ".join([again] * 3), "Nobody was there.")]
+    once, end = (0, len(again)), len(text_of(blocks))
+    assert uncovered(blocks, [once, (end - 17, end)]) == 0
+    assert uncovered(blocks, [once]) == len("Nobodywasthere.")
+    assert uncovered(blocks, [(0, 20), (end - 17, end)]) > 100
