@@ -140,6 +140,7 @@ async def test_fields_have_their_limits_in_the_schemas_and_are_held_to_them(serv
         assert limits["text"]["maxLength"] == 5_000_000
         assert limits["uri"]["maxLength"] == 4_096
         assert limits["scopes"]["maxItems"] == 32
+        assert limits["scopes"]["items"]["maxLength"] == 200
         for arguments in ({"uri": "https://a.example/" + "x" * 4_096}, {"text": "x", "scopes": ["s"] * 33},
                           {"text": "x", "colour": "red"}, {"text": 7}):
             assert await refused(session, "keep", **arguments)
@@ -227,3 +228,11 @@ def test_without_a_running_almanac_stdio_says_what_to_do(alone: Any) -> None:
     said = alone("mcp")
     assert (said.status, said.out) == (1, "")
     assert "almanac up" in said.err
+
+
+async def test_a_question_has_the_limits_of_the_http_api(served: int) -> None:
+    async with over_http(served) as session:
+        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
+        fields = tools["search_library"].input_schema["properties"]
+        assert (fields["query"]["maxLength"], fields["k"]["maximum"]) == (10_000, 100)
+        assert fields["budget_tokens"]["anyOf"][0]["minimum"] == 0
