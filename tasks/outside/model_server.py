@@ -6,6 +6,7 @@ repeated: some servers send the key back.
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -19,6 +20,7 @@ import httpx
 from tasks.errors import NeedsCredential, Permanent, Postponed, StageError, Transient
 
 MAX_BYTES = 1_000_000  # of an answer
+THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)  # aloud, before the answer
 FIRST_PAUSE = 15.0  # seconds after the first failure; doubled at each further one
 LONGEST_PAUSE = 900.0
 JITTER = (0.8, 1.2)
@@ -138,4 +140,4 @@ def text_of(answer: bytes) -> str:
         said = json.loads(answer)["choices"][0]["message"]["content"]
     except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise Transient("what answers at ALMANAC_LLM_URL does not speak chat completions") from error
-    return said if isinstance(said, str) else ""
+    return THOUGHTS.sub("", said) if isinstance(said, str) else ""

@@ -17,7 +17,7 @@ from tasks.analyse.by_model import PROMPT_VERSION, ByModel
 from tasks.analyse.judgement import SCHEMA, parse
 from tasks.errors import NeedsCredential, Permanent, Postponed, StageError, Transient
 from tasks.outside import model_server
-from tasks.outside.model_server import ModelServer, retry_after
+from tasks.outside.model_server import ModelServer, retry_after, text_of
 
 KEY = "sk-TESTONLY-5d1f"
 PIER = Article(
@@ -374,3 +374,12 @@ def test_permanent_is_for_one_article_and_makes_no_pause(server: Any, model: Mod
     with pytest.raises(Permanent):
         model.complete([])
     assert model.complete([]) == "next"
+
+
+@pytest.mark.parametrize(("said", "answer"), [
+    ("<think>It may be the tide.</think>\n\nThe tide [K1].", "The tide [K1]."),
+    ("<think>It never ends", ""),
+    ("The tag <think> is HTML-like.", "The tag <think> is HTML-like."),
+])
+def test_what_a_model_thinks_aloud_is_no_part_of_its_answer(said: str, answer: str) -> None:
+    assert text_of(json.dumps({"choices": [{"message": {"content": said}}]}).encode()) == answer
