@@ -22,14 +22,14 @@ class Expectation:
     severity: Severity
     reason: str  # with ``{observed}`` where the value belongs
     optional: bool
-    of_articles: bool  # of what was read on the web; a note that was handed in may be short and of any kind
     bounds: Mapping[str, Any]
+    of_articles: bool = False  # of what was read on the web; a note that was handed in may be short
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Expectation":
         bounds = {name: value for name, value in line.items() if name not in NAMED}
         return cls(line["name"], line["expectation"], line["column"], Severity(line["severity"]),
-                   line["reason"], line.get("optional", False), line.get("of_articles", False), bounds)
+                   line["reason"], line.get("optional", False), bounds, line.get("of_articles", False))
 
 
 @dataclass(frozen=True, slots=True)
