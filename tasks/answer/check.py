@@ -17,22 +17,24 @@ from tasks.answer.prompt import address
 
 MAX_CHARACTERS = 100_000
 CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
-NAMED = r"(?:[KS]|(?:source|excerpt|reference|ref\.?|document|doc|citation|note)\s?#?)"
-LABEL = re.compile(rf"(?i:{NAMED})?\d{{1,4}}")
+DIGITS = r"\d{1,18}"
+NAMED = r"(?:[KS][ \t]?|(?:source|excerpt|reference|ref\.?|document|doc|citation|note)\s?#?)"
+LABEL = re.compile(rf"(?i:{NAMED})?{DIGITS}")
 DASHES = "\u2010-\u2015"
 SEPARATOR = rf"\s*(?:[-,;&{DASHES}]|and)\s*"
 MARK = re.compile(  # [K1], [K1, K2], [K1-K3], 【K1】, (K1), [1], and a bare K1: what models write for labels
     rf"(?P<space>(?<![ \t])[ \t]*)(?:"
-    rf"[\[【]\s*(?P<named>(?i:{NAMED})\d{{1,4}}(?:{SEPARATOR}(?:{LABEL.pattern}))*)\s*[\]】]"
+    rf"[\[【]\s*(?P<named>(?i:{NAMED}){DIGITS}(?:{SEPARATOR}(?:{LABEL.pattern}))*)\s*[\]】]"
     rf"|(?<!\w)[\[【]\s*(?P<numbered>\d{{1,3}}(?:{SEPARATOR}\d{{1,3}})*)\s*[\]】]"
-    rf"|\((?P<round>K\d{{1,4}}(?:{SEPARATOR}K\d{{1,4}})*)\)"
-    rf"|(?<![\w/.#-])(?P<bare>K\d{{1,4}})\b(?![/-]?\w))")
+    rf"|\((?P<round>K{DIGITS}(?:{SEPARATOR}K{DIGITS})*)\)"
+    rf"|(?<![\w/.#-])(?P<bare>K{DIGITS})\b(?![/-]?\w))")
 URL = r"(?:[^\s<>\"'“”()\[\]]|\([^\s()]*\))+"
 LINK = re.compile(rf"!?\[(?P<words>[^\[\]\n]*)\]\(\s*<?(?P<target>{URL})>?(?:\s[^)\n]{{0,200}})?\)"
-                  rf"|(?P<bare>\bhttps?://{URL})")
+                  rf"|(?P<bare>\b(?:[a-zA-Z][a-zA-Z0-9+.-]{{0,30}}://(?:\[[^\s\[\]]*\])?|mailto:|www\.)(?:{URL})?)")
 LINK_REMOVED = "(address removed)"
 QUOTE = re.compile(r"“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|\"([^\"\n]+)\"|^> ?(.+)$", re.MULTILINE)
 LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\[\]\n]{0,40}\]")  # or put in: “[the ferry] sails … again”
+WIDEST = 100  # labels between the ends of a range: of a wider one only the ends are looked at
 EDGES = " .,;:!?'"
 FEWEST = 3  # words of a quotation: fewer are a title or a term
 END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\s\[(])|\n\s*\n")
@@ -136,9 +138,10 @@ def _outside_code(text: str, change: Callable[[str], str], code: Callable[[str],
 def spelt(mark: re.Match[str]) -> list[str]:
     """The labels of one mark; of a range K1-K3, those between, too."""
     written = mark["named"] or mark["numbered"] or mark["round"] or mark["bare"]
-    if (ends := re.fullmatch(rf"K(\d+)\s*[-{DASHES}]\s*K?(\d+)", written)) and int(ends[1]) < int(ends[2]):
-        return [f"K{n}" for n in range(int(ends[1]), min(int(ends[2]), int(ends[1]) + 100) + 1)]
-    return [found[0] for found in LABEL.finditer(written)]
+    ends = re.fullmatch(rf"K\s?(\d+)\s*[-{DASHES}]\s*K?\s?(\d+)", written)
+    if ends and 0 < int(ends[2]) - int(ends[1]) <= WIDEST:
+        return [f"K{n}" for n in range(int(ends[1]), int(ends[2]) + 1)]
+    return [re.sub(r"^K\s", "K", found[0]) for found in LABEL.finditer(written)]
 
 
 def _wrong_quotes(prose: str, shown: Mapping[str, str]) -> Iterator[Quote]:

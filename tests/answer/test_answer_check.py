@@ -49,6 +49,9 @@ def checked(text: str) -> Checked:
         ("`row[1]` and ```\nx[9] = K7\n``` stay", "`row[1]` and ```\nx[9] = K7\n``` stay", []),
         ("values[3] of 2026 [in May]", "values[3] of 2026 [in May]", []),
         ("[K3]", "", ["K3"]),
+        ("All of it [K1-K9999999999].", "All of it [K1].", ["K9999999999"]),
+        ("All of it [K12345].", "All of it.", ["K12345"]),
+        ("Crews walked out [K 1], it says [K 9].", "Crews walked out [K 1], it says.", ["K9"]),
     ],
 )
 def test_only_labels_that_were_shown_stay(written: str, shown: str, unknown: list[str]) -> None:
@@ -78,6 +81,10 @@ def test_a_bare_word_that_an_excerpt_says_is_no_label() -> None:
          ["https://evil.example"]),
         ("[K1](https://made-up.example/x)", "[K1]", ["https://made-up.example/x"]),
         ("[9](https://made-up.example/x)", "", ["https://made-up.example/x"]),
+        ("See http://[::1]/x, or not.", "See (address removed), or not.", ["http://[::1]/x"]),
+        ("Ask mailto:x@made-up.example now.", "Ask (address removed) now.", ["mailto:x@made-up.example"]),
+        ("Get ftp://made-up.example/x.", "Get (address removed).", ["ftp://made-up.example/x"]),
+        ("Read www.made-up.example/x now.", "Read (address removed) now.", ["www.made-up.example/x"]),
     ],
 )
 def test_only_addresses_of_the_excerpts_stay(written: str, shown: str, taken_out: list[str]) -> None:
