@@ -20,7 +20,7 @@ from tasks.extract.jail import Jail
 from tasks.gates.examiner import Examiner
 from tasks.gates.gate import Gates
 from tasks.index import collections
-from tasks.index.collections import Model as EmbeddingModel
+from tasks.index.collections import EmbeddingModel
 from tasks.keep.clamd import Clamd
 from tasks.keep.converter import Either, Jailed
 from tasks.keep.files import Doors

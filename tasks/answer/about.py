@@ -5,17 +5,18 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from models.words import FUNCTION_WORDS
+
 WORD = re.compile("\\w+(?:['\u2019]\\w+)?")
 SHORTEST = 3  # letters of a word that says what a text is about; digits and other scripts count from one on
-STOP_WORDS = frozenset(re.findall(r"\w+", """
-about after again all also and any anyone anything are because been before being between both but can could
-did does doing don down during each few for from further get give had happen happened happening happens has
-have having her here him his how into its just know known last latest let like made make many may mean means
-more most much need new news newest not now off once one only other our out over own recent recently said
-same say says shall she should since some such tell than that the their them then there these they thing
-things this those through today too under until update updates upon use used using very want was way week
-were what when where which while who whom whose why will with would yesterday yet you your
+SAYING_LITTLE = frozenset(re.findall(r"\w+", """
+again anyone anything because between both doing don down during each few further get give happen
+happened happening happens here him just know known last latest let like made make many may mean means
+more most much need new news newest now off once one only other out over own recent recently said same
+say says shall since tell thing things through today under until update updates upon use used using very
+want way week yesterday yet
 """))
+STOP_WORDS = FUNCTION_WORDS | SAYING_LITTLE  # the latter are of questions and news
 
 
 class About(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from models.words import FUNCTION_WORDS
 from tasks.ports import Embedder
 
 NEAR = 0.25  # from here on an item is read: found on benchmarks/interest.json
@@ -15,10 +16,6 @@ FAINTEST = 0.75  # what the slightest of all interests counts, beside the strong
 EXPLORED = 0.10  # of what is far from all of them, read all the same: interests would only narrow else
 LONGEST = 600  # characters of an item that are judged
 WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
-EMPTY = frozenset((
-    "and", "are", "for", "from", "has", "its", "not", "our", "that", "the", "their", "this", "was", "what",
-    "when", "who", "why", "with", "you",
-))
 
 
 class Interest(NamedTuple):
@@ -49,7 +46,7 @@ def judge(texts: Sequence[str], interests: Sequence[Interest], embedder: Embedde
 
 def words(text: str) -> frozenset[str]:
     """The words that say something, without the s of a plural."""
-    return frozenset(word.removesuffix("s") for word in WORD.findall(text.lower())) - EMPTY
+    return frozenset(word.removesuffix("s") for word in WORD.findall(text.lower())) - FUNCTION_WORDS
 
 
 def share(topic: Collection[str], text: Collection[str]) -> float:

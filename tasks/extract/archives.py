@@ -105,20 +105,27 @@ def check_member(file: BinaryIO, member: ZipInfo, budget: Budget, depth: int) ->
     if len(header) < LOCAL_HEADER or not header.startswith(b"PK\x03\x04"):
         raise Permanent("the archive is broken (a file is not where its list says)")
     start = file.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
-    kept, count = BytesIO(), 0
-    nested = False
-    for piece in inflated(file, member):
-        nested = nested or (not count and piece.startswith((*NESTED, *OPAQUE)))
-        count += len(piece)
-        budget.spend(len(piece), count)
-        if nested:
-            kept.write(piece)
+    count, nested = counted(inflated(file, member), budget)
     if count != member.file_size:
         raise Permanent("a file in the archive is not as large as the archive says")
     if nested:
-        kept.seek(0)
-        look_into(kept, budget, depth + 1)
+        look_into(nested, budget, depth + 1)
     return start + member.compress_size
+
+
+def counted(pieces: Iterator[bytes], budget: Budget) -> tuple[int, BytesIO | None]:
+    """How many bytes there are, all charged to the budget; and the bytes, where they are an archive again."""
+    kept, count = None, 0
+    for piece in pieces:
+        if not count and piece.startswith((*NESTED, *OPAQUE)):
+            kept = BytesIO()
+        count += len(piece)
+        budget.spend(len(piece), count)
+        if kept:
+            kept.write(piece)
+    if kept:
+        kept.seek(0)
+    return count, kept
 
 
 def inflated(file: BinaryIO, member: ZipInfo) -> Iterator[bytes]:
@@ -154,17 +161,9 @@ def read(file: BinaryIO, count: int) -> Iterator[bytes]:
 
 def look_into_stream(file: BinaryIO, head: bytes, budget: Budget, depth: int) -> None:
     """A gzip, bzip2 or xz file: one member, which may be an archive again."""
-    kept, count = BytesIO(), 0
-    nested = False
-    for piece in unpacked(file, head):
-        nested = nested or (not count and piece.startswith((*NESTED, *OPAQUE)))
-        count += len(piece)
-        budget.spend(len(piece), count)
-        if nested:
-            kept.write(piece)
+    _, nested = counted(unpacked(file, head), budget)
     if nested:
-        kept.seek(0)
-        look_into(kept, budget, depth + 1)
+        look_into(nested, budget, depth + 1)
 
 
 def unpacked(file: BinaryIO, head: bytes) -> Iterator[bytes]:

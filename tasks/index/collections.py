@@ -17,7 +17,7 @@ from tasks.ports import Collections
 PART = 5_000  # vectors moved in a transaction
 
 
-class Model(NamedTuple):
+class EmbeddingModel(NamedTuple):
     """What makes a collection's vectors."""
 
     name: str
@@ -40,7 +40,9 @@ def found(db: Database, state: CollectionState) -> Collection | None:
         return session.scalars(select(Collection).where(Collection.state == state)).one_or_none()
 
 
-def begin(db: Database, model: Model, state: CollectionState = CollectionState.FILLING) -> Collection:
+def begin(
+    db: Database, model: EmbeddingModel, state: CollectionState = CollectionState.FILLING
+) -> Collection:
     """The collection for this model in this state: the one that was begun, or a new one in its place."""
     with db.begin() as session:
         row = session.scalars(select(Collection).where(Collection.state == state)).one_or_none()
@@ -59,7 +61,7 @@ def begin(db: Database, model: Model, state: CollectionState = CollectionState.F
         return row
 
 
-def name(model: Model) -> str:
+def name(model: EmbeddingModel) -> str:
     """A new name that says what is in it; two libraries on one server never choose the same."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", model.name).strip("-.")
     return f"{plain[:80]}-{model.dimensions}-{uuid4().hex[:8]}"

@@ -13,7 +13,7 @@ from models.states import ChunkState, CollectionState
 from models.tables import Chunk, ChunkVector, Collection, DocumentVersion
 from tasks.errors import Transient
 from tasks.index import collections, follow
-from tasks.index.collections import Model
+from tasks.index.collections import EmbeddingModel
 from tasks.index.edge import EdgeCollections, EdgeIndex
 from tasks.ports import Entry, Filter, Vectors
 
@@ -224,7 +224,7 @@ def test_a_pending_chunk_of_the_old_model_is_embedded_by_the_one_that_answers_no
 
 
 def test_one_collection_answers_and_one_is_filled(records: Any) -> None:
-    db, mini, bge = records.db, Model("mini/LM", 4), Model("bge", 8, "http://tei/v1")
+    db, mini, bge = records.db, EmbeddingModel("mini/LM", 4), EmbeddingModel("bge", 8, "http://tei/v1")
     assert (collections.answering(db), collections.filling(db)) == (None, None)
     old = collections.begin(db, mini, CollectionState.ANSWERING)
     new = collections.begin(db, bge)
