@@ -10,16 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from vacancy import free_port
 
 from almanac import __version__
 
 ALMANAC = [sys.executable, "-m", "almanac"]
 PROGRAM = " ".join(ALMANAC)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def run(*words: str, **settings: str) -> "subprocess.CompletedProcess[str]":

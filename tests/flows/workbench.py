@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,18 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from vacancy import free_port
 
 from almanac.settings import Settings
 from almanac.stack.parts import prefect_server_environment, shared_environment
 from almanac.wiring import prefect_environment
 
 FINAL: set[str | None] = {"completed", "failed", "cancelled", "crashed"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def spec(flow: str, limit: int | None = None, **more: Any) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """Fake parts: small programs that are ready when they have written a file, and a supervisor for them."""
 
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from vacancy import free_port
 
 from almanac.stack.keeper import Rhythm
 from almanac.stack.part import Part
@@ -47,9 +46,7 @@ def part(tmp_path: Path) -> MakePart:
 @pytest.fixture(scope="module")
 def free_ports() -> list[int]:
     """Three ports that nothing listens on."""
-    with ExitStack() as probes:
-        sockets = [probes.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
-        return [listener.getsockname()[1] for listener in sockets]
+    return [free_port() for _ in range(3)]
 
 
 @pytest.fixture

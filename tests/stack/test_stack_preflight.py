@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from vacancy import free_port
 
 from almanac.stack.errors import StackError
 from almanac.stack.preflight import Port, check_ports, close_secrets, make_home, reached_by_others
@@ -17,12 +18,6 @@ def busy_port() -> Iterator[int]:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield listener.getsockname()[1]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_a_data_folder_is_made_for_its_owner_alone(tmp_path: Path) -> None:

@@ -178,7 +178,10 @@ async def test_hundreds_of_pages_leave_nothing_behind(open_site: Any, open_door:
     tracemalloc.start()
     for place in range(100, 500):
         await read(place)
-    gc.collect()
-    left = tracemalloc.get_traced_memory()[0]
+    for _ in range(100):  # what a connection under way has borrowed it gives back; a leak stays
+        gc.collect()
+        if (left := tracemalloc.get_traced_memory()[0]) < 100_000:
+            break
+        await asyncio.sleep(0.05)
     tracemalloc.stop()
     assert left < 100_000  # of 1.6 million bytes that came

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from vacancy import free_port
 
 from tasks.errors import StageError, Transient, Unsafe
 from tasks.ports import Wanted
@@ -29,8 +30,8 @@ class Names:
 @pytest.fixture
 async def pair(open_site: Any) -> tuple[Any, Any]:
     """A site that may be read and, at the same port of another address, a service that may not."""
-    site = await open_site(OPEN)
-    secret = await open_site(SECRET, site.port)
+    port = free_port(OPEN, SECRET)
+    site, secret = await open_site(OPEN, port), await open_site(SECRET, port)
     secret.routes = {path: page(b"<p>secret") for path in ("/", "/page", "/robots.txt")}
     return site, secret
 

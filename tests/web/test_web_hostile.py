@@ -16,6 +16,7 @@ from typing import Any
 
 import brotli
 import pytest
+from vacancy import free_port
 
 from tasks.errors import StageError, Transient, Unsafe
 from tasks.ports import Fetched, Wanted
@@ -59,8 +60,9 @@ class Web:
 @pytest.fixture
 async def web(open_site: Any) -> Web:
     """The services listen at the site's own port, on another loopback address and on IPv6, and beside it."""
-    site = await open_site()
-    places = [("127.0.0.2", site.port), ("127.0.0.1", 0), *([("::1", site.port)] if IPV6 else [])]
+    others = ["127.0.0.2", *(["::1"] if IPV6 else [])]
+    site = await open_site(port=(port := free_port("127.0.0.1", *others)))
+    places = [(others[0], port), ("127.0.0.1", 0), *((ip, port) for ip in others[1:])]
     forbidden = [await open_site(*place) for place in places]
     for service in forbidden:
         service.routes = dict.fromkeys(["/", "/page", "/robots.txt"], (200, SECRET, {}))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from vacancy import free_port
 
 from almanac.wiring import PARSERS
 from models.states import PollOutcome
@@ -42,8 +43,8 @@ async def test_its_pages_are_read_in_turn(site: Any, door: Any, jail: Jail) -> N
 
 
 async def test_nothing_that_it_says_connects_elsewhere(open_site: Any, open_door: Any, jail: Jail) -> None:
-    site = await open_site()
-    secret = await open_site("127.0.0.2", site.port)
+    port = free_port("127.0.0.1", "127.0.0.2")
+    site, secret = await open_site(port=port), await open_site("127.0.0.2", port)
     moved = 302, b"", {"location": secret.url("/")}
     for after in (secret.url("/api"), secret.url("/api").removeprefix("http:"), "/moved"):
         site.routes = {"/api": answer("pier", after=after), "/moved": moved}

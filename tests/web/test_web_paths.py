@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vacancy import free_port
 
 from almanac.wiring import PARSERS
 from models.session import Database
@@ -183,8 +184,8 @@ def jail() -> Iterator[Jail]:
 @pytest.fixture
 async def places(open_site: Any) -> tuple[Any, Any]:
     """A site that may be read and, at the same port of another address, a service that may not."""
-    site = await open_site()
-    secret = await open_site("127.0.0.2", site.port)
+    port = free_port("127.0.0.1", "127.0.0.2")
+    site, secret = await open_site(port=port), await open_site("127.0.0.2", port)
     secret.routes = {path: html(page()) for path in ("/", "/page", "/start")}
     secret.routes["/feed"] = xml(rss(item(site.url("/elsewhere"))))
     return site, secret

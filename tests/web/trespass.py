@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 
+from vacancy import free_port
+
 FORBIDDEN = "127.0.0.2"
 HINTED = "hinted.example"  # named in a hint and nowhere else
 ANSWER = (b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Type: text/html\r\n"
@@ -139,11 +141,11 @@ class Ground:
     async def open(self) -> AsyncIterator["Ground"]:
         async with AsyncExitStack() as stack:
             for way in {**WAYS, **DEPARTURES}:
-                server = await asyncio.start_server(self._counting(way), FORBIDDEN, 0)
+                port = self.ports[way] = free_port(FORBIDDEN)
+                server = await asyncio.start_server(self._counting(way), FORBIDDEN, port)
                 stack.callback(server.close)
-                self.ports[way] = server.sockets[0].getsockname()[1]
                 transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-                    partial(Datagrams, self, way), local_addr=(FORBIDDEN, self.ports[way]))
+                    partial(Datagrams, self, way), local_addr=(FORBIDDEN, port))
                 stack.callback(transport.close)
             site = await asyncio.start_server(self._site, "127.0.0.1", 0)
             stack.callback(site.close)
