@@ -12,6 +12,7 @@ from sqlalchemy import Engine, Executable, Row, create_engine, event, func, sele
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
+SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 PASSING = ("08", "40", "53", "57P")  # SQLSTATEs that begin so: connection, conflict, resources, shutdown
 
 
@@ -36,6 +37,13 @@ class Database:
     def begin(self) -> Iterator[Session]:
         """A session whose changes are committed at the end and rolled back on an error."""
         with self._sessions.begin() as session:
+            yield session
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Session]:
+        """A session that only reads; all its statements see the database as it is at the first of them."""
+        with self._sessions.begin() as session:
+            session.connection(execution_options=SNAPSHOT)
             yield session
 
     @contextmanager

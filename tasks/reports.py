@@ -70,13 +70,13 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
     ``health`` says too in what it differs from its own history.
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
-    with db.begin() as session:
+    with db.snapshot() as session:
         return _sources(session, scopes)
 
 
 def source(db: Database, source_id: UUID, scopes: Sequence[str]) -> Json | None:
     """One of ``sources``, and its last ``polls``, newest first, each with the fields of POLL."""
-    with db.begin() as session:
+    with db.snapshot() as session:
         found = _sources(session, scopes, Source.id == source_id)
         polls = _polls().where(Poll.source_id == source_id).limit(LAST_POLLS)
         return found[0] | {"polls": _rows(session, polls)} if found else None
@@ -101,7 +101,7 @@ def documents(
     if after is not None:
         page = page.where(tuple_(Document.discovered_at, Document.id) < _placed(after))
     newest_first = Document.discovered_at.desc(), Document.id.desc()
-    with db.begin() as session:
+    with db.snapshot() as session:
         rows = _rows(session, page.order_by(*newest_first).limit(limit + 1))
     last = rows[limit - 1] if len(rows) > limit else None
     return {"documents": rows[:limit], "next": last and f"{last['discovered_at']}_{last['id']}"}
@@ -126,7 +126,7 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
     kept = select(*_columns(Artifact, FILE)).join(Document, Document.artifact_id == Artifact.id).where(
         Document.id == document_id, Document.state != DocumentState.REMOVED,
         Artifact.scopes.contained_by(list(scopes)))
-    with db.begin() as session:
+    with db.snapshot() as session:
         found = _rows(session, _documents().where(
             Document.id == document_id, Document.scopes.contained_by(list(scopes))))
         if not found:
@@ -145,13 +145,13 @@ def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Jso
         .where(DocumentVersion.document_id == document_id, DocumentVersion.scopes.contained_by(list(scopes)))
         .order_by(DocumentVersion.number.desc())
     )
-    with db.begin() as session:
+    with db.snapshot() as session:
         return _rows(session, said) if session.scalar(known) else None
 
 
 def slow_hosts(db: Database) -> list[Json]:
     """The hosts that ask for more seconds between two pages than they are given: host, asked, kept."""
-    with db.begin() as session:
+    with db.snapshot() as session:
         return _rows(session, _slow().order_by(CrawlDelay.host))
 
 
@@ -170,7 +170,7 @@ def depths(db: Database) -> Json:
         DocumentVersion.failure.is_(None),
         or_(DocumentVersion.verdict.is_(None), DocumentVersion.verdict == Verdict.RELEASED),
     )
-    with db.begin() as session:
+    with db.snapshot() as session:
         return {
             "documents": _counts(session, Document.state),
             "due": session.scalar(due),
@@ -197,7 +197,7 @@ def diff(
         known = f"the versions {', '.join(map(str, numbers[::-1]))}"
         has = {0: "not been read yet", 1: "one version only"}.get(len(numbers), known)
         raise ValueError(f"there is nothing to compare: it has {has}")
-    with db.begin() as session:
+    with db.snapshot() as session:
         blocks = {number: [Block.from_json(block) for block in stored] for number, stored in session.execute(
             select(DocumentVersion.number, DocumentVersion.blocks).where(
                 DocumentVersion.document_id == document_id, DocumentVersion.number.in_([old, new])))}

@@ -95,7 +95,7 @@ def report(
     page = page.where(*(column == wish for column, wish in wishes if wish is not None))
     if after is not None:
         page = page.where(tuple_(GateResult.judged_at, GateResult.id) < placed(after))
-    with db.begin() as session:
+    with db.snapshot() as session:
         rows = session.execute(page.limit(limit + 1)).mappings().all()
         flagged = session.execute(results(scopes).where(
             GateResult.version_id.is_(None), Source.removed_at.is_(None))).mappings().all()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from psycopg.pq import Trace
 from sqlalchemy import text
+from sqlalchemy.exc import InternalError
 
 from almanac.stack.postgres import Postgres
 from models.session import Database
@@ -47,6 +48,27 @@ def test_a_transaction_is_begun_and_ended_and_nothing_else(db: Database, tmp_pat
             with db.begin() as session:
                 session.execute(ONE)
     assert len(sent) == 2 * 3
+
+
+def test_a_snapshot_is_begun_and_ended_and_nothing_else(db: Database, tmp_path: Path) -> None:
+    with trips(db, tmp_path / "trace") as sent:
+        for _ in range(2):
+            with db.snapshot() as session:
+                session.execute(ONE)
+    assert len(sent) == 2 * 3
+
+
+def test_a_snapshot_shows_one_moment_and_changes_nothing(db: Database) -> None:
+    db.execute(text("CREATE TABLE told AS SELECT 1 AS one"))
+    with db.snapshot() as session:
+        assert session.scalar(text("SELECT one FROM told")) == 1
+        db.execute(text("UPDATE told SET one = 2"))
+        assert session.scalar(text("SELECT one FROM told")) == 1
+        with pytest.raises(InternalError, match="read-only"):
+            session.execute(text("UPDATE told SET one = 3"))
+    with db.begin() as session:  # on the same connection, which may write again
+        session.execute(text("UPDATE told SET one = one + 2"))
+    assert [row.one for row in db.execute(text("SELECT one FROM told"))] == [4]
 
 
 def test_what_a_statement_of_its_own_changes_stays(db: Database) -> None:

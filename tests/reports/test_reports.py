@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import event, update
 
 from models.blocks import Block, BlockKind, digest, text_of
 from models.session import Database
@@ -193,6 +194,19 @@ def test_a_document_that_does_not_answer_yet_shows_its_newest_version(rows: Rows
     rows.version(document, 1, "one")
     rows.version(document, 2, "two")
     assert reports.document(rows.db, document.id, MINE)["version"]["number"] == 2
+
+
+def test_what_is_told_of_a_document_is_of_one_moment(rows: Rows) -> None:
+    document = rows.document(rows.source(), title="One")
+    rows.answer(document, rows.version(document, 1, "One"))
+
+    def change(*_: object) -> None:
+        rows.db.execute(update(DocumentVersion).values(title="Another"))
+
+    event.listen(rows.db.engine, "after_cursor_execute", change, once=True)  # after the document was read
+    told = reports.document(rows.db, document.id, MINE)
+    assert told is not None
+    assert told["version"]["title"] == "Title"
 
 
 def test_versions_come_newest_first_without_their_texts(rows: Rows) -> None:
