@@ -63,7 +63,7 @@ def log_plainly(level: str) -> None:
     for name in ("uvicorn", "fastapi", "fastmcp"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
-    for chatty in ("httpx", "httpcore", "sentence_transformers"):
+    for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     # A short run gives its slot back while Prefect is about to renew it, and warns of that.
     logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)

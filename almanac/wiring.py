@@ -175,7 +175,7 @@ class Library:
 
     @Once
     def bundled(self) -> Embedder:
-        from tasks.embed.minilm import MiniLM  # brings torch: seconds, which other commands need not pay
+        from tasks.embed.minilm import MiniLM  # a second to load, which other commands need not pay
 
         return MiniLM()
 

