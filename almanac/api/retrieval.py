@@ -5,10 +5,11 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field
+from pydantic_core import to_json
 
 from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
@@ -54,10 +55,10 @@ class Claimed(Body):
 
 
 @router.post("/retrieve")
-def find(asked: Asked, by: By, context: InContext) -> JSONResponse:
+def find(asked: Asked, by: By, context: InContext) -> Response:
     """Ranked excerpts with citations; none, with a sentence, when nothing is relevant."""
     found = found_for(question_of(asked, by), context)
-    return JSONResponse(found.to_json())  # a dict would be checked once more, by another thread
+    return Response(to_json(found.to_json()), media_type="application/json")  # a dict would be checked again
 
 
 @router.post("/ask")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from tasks.answer.about import About
 from tasks.answer.fuse import Evidence, fuse, promising
 from tasks.answer.origin import Origin, Place, columns, origin
 from tasks.answer.question import Question
-from tasks.ports import Embedder, Index, Vectors
+from tasks.ports import Embedder, Hit, Index, Vectors
 
 PER_DOCUMENT = 2
 OFFERED = 200  # by vector, and by words: what it is worth stands in benchmarks/RETRIEVAL.md
@@ -43,6 +44,7 @@ MOST_OFFERED = 4096
 RECENTLY = timedelta(hours=6)  # in which a document that was used is held back, less and less
 MOST_COPIES = 10  # places that one excerpt names beside its own
 STORED = np.dtype("<f2")  # vectors, as table chunk has them
+MEANWHILE = ThreadPoolExecutor(4, "words")  # the embedding leaves Python's lock and a core to others
 
 
 class Candidate(NamedTuple):
@@ -73,26 +75,42 @@ class Found(NamedTuple):
     profile: Mapping[str, float]  # the reader's interests
 
 
+class Searched(NamedTuple):
+    """A text of the question with its vector, and what shares words with it."""
+
+    text: str
+    vector: Vectors  # shape (dimensions,)
+    containing: Sequence[Hit]
+
+
 class Offers(NamedTuple):
     """What the index offers for one text: cosines of what is near, BM25 of what shares words."""
 
     text: str
-    vector: Vectors  # shape (dimensions,)
+    vector: Vectors
     cosines: Mapping[UUID, float]
     words: Mapping[UUID, float]
 
 
-def find(db: Database, embedder: Embedder, index: Index, question: Question, vectors: Sequence[Vectors],
+def begin(embedder: Embedder, index: Index, question: Question) -> list[Searched]:
+    """Embed the texts of the question; what shares words with them is looked for meanwhile."""
+    containing = [MEANWHILE.submit(index.containing, text, _at_first(question), question.where)
+                  for text in question.searched]
+    vectors = [embedder.embed_query(text).ravel() for text in question.searched]
+    return [Searched(text, vector, hits.result())
+            for text, vector, hits in zip(question.searched, vectors, containing, strict=True)]
+
+
+def find(db: Database, embedder: Embedder, index: Index, question: Question, begun: Sequence[Searched],
          minimum: float, now: datetime) -> Found:
     """The chunks that may answer: at least ``minimum`` alike in meaning, or with the question's rare words.
 
     Twice as many are fetched while too few of them can be chosen and there are more: the index may hold
     what the records have retired, and one long document may fill it all.
     """
-    offered, loaded = max(OFFERED, 4 * question.k), max(LOADED, 4 * question.k)
+    offered, loaded = _at_first(question), max(LOADED, 4 * question.k)
     while True:
-        offers = [_offers(index, question, text, vector, offered, minimum)
-                  for text, vector in zip(question.searched, vectors, strict=True)]
+        offers = [_offers(index, question, each, offered, minimum) for each in begun]
         worth = [promising(offer.text, offer.cosines, offer.words, loaded) for offer in offers]
         rows = _load(db, embedder, question, list(dict.fromkeys(chain.from_iterable(worth))), now)
         found = _fused([_candidate(row) for row in rows], offers, minimum)
@@ -100,14 +118,19 @@ def find(db: Database, embedder: Embedder, index: Index, question: Question, vec
         if exhausted or offered >= MOST_OFFERED or _choosable(found) >= question.k:
             return Found(found, next((row.profile for row in rows if row.profile), {}))
         offered, loaded = 2 * offered, 2 * loaded
+        begun = [each._replace(containing=index.containing(each.text, offered, question.where))
+                 for each in begun]
 
 
-def _offers(index: Index, question: Question, text: str, vector: Vectors, limit: int,
-            minimum: float) -> Offers:
-    near = index.nearest(vector, limit, question.where, minimum)
-    containing = index.containing(text, limit, question.where)
-    return Offers(text, vector, {hit.id: hit.similarity or 0.0 for hit in near},
-                  {hit.id: hit.words or 0.0 for hit in containing})
+def _at_first(question: Question) -> int:
+    """How many the index is asked for, by vector and by words, before it is known whether they suffice."""
+    return max(OFFERED, 4 * question.k)
+
+
+def _offers(index: Index, question: Question, searched: Searched, limit: int, minimum: float) -> Offers:
+    near = index.nearest(searched.vector, limit, question.where, minimum)
+    return Offers(searched.text, searched.vector, {hit.id: hit.similarity or 0.0 for hit in near},
+                  {hit.id: hit.words or 0.0 for hit in searched.containing})
 
 
 def _is_all(offer: Offers, worth: Sequence[UUID], offered: int, loaded: int) -> bool:

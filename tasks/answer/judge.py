@@ -14,7 +14,7 @@ from models.blocks import digest
 from models.session import Database
 from models.tables import Document, Judgment, UsageEvent
 from tasks.answer.about import asked_words
-from tasks.answer.candidates import Found, find, readable
+from tasks.answer.candidates import Found, begin, find, readable
 from tasks.answer.choose import choose
 from tasks.answer.question import Question
 from tasks.answer.rank import WEIGHTS, Reader, Weights, rank
@@ -92,8 +92,7 @@ def replay(db: Database, embedder: Embedder, index: Index, scopes: Sequence[str]
         if not good:
             continue
         question = Question(query, previous, k=DEPTH, scopes=tuple(scopes))
-        vectors = [embedder.embed_query(text).ravel() for text in question.searched]
-        found = find(db, embedder, index, question, vectors, minimum, now)
+        found = find(db, embedder, index, question, begin(embedder, index, question), minimum, now)
         scores = (ndcg(_ranking(question, found, weights, now), good) for weights in (before, after))
         replayed.append(Replayed(query, len(good), *scores))
     return replayed

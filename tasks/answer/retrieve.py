@@ -9,7 +9,7 @@ from uuid import uuid4
 from models.session import Database
 from models.states import ContentType
 from tasks.answer.about import asked_words, named
-from tasks.answer.candidates import find
+from tasks.answer.candidates import begin, find
 from tasks.answer.choose import Choice, choose
 from tasks.answer.freshness import HALF_LIVES
 from tasks.answer.prompt import block, prompt, sizes
@@ -34,10 +34,10 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     index it costs one statement for the rows, and one that records what was used.
     """
     retrieval_id, times = uuid4(), [perf_counter()]
-    vectors = [embedder.embed_query(text).ravel() for text in question.searched]
+    begun = begin(embedder, index, question)
     times.append(perf_counter())
     minimum = minimum if question.min_similarity is None else question.min_similarity
-    found = find(db, embedder, index, question, vectors, minimum, now)
+    found = find(db, embedder, index, question, begun, minimum, now)
     times.append(perf_counter())
     weights = weights.for_recent() if question.wants_recent else weights
     reader = Reader(now, asked_words(question.query, question.previous), found.profile, weights, half_lives)
