@@ -8,6 +8,8 @@ by pairs of characters.
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ LETTERS = rf"(?:[^\W_{UNSPACED}]|[\u0900-\u0963\u0966-\u0dff])+"  # \w knows no 
 JOINTS = "[-\u2010-\u2013_.,:/'\u2019@&]"
 PART = re.compile(LETTERS)
 TOKEN = re.compile(rf"{LETTERS}(?:{JOINTS}{LETTERS})*(?:\+\+|#)?|[{UNSPACED}]+")
+PLAIN_TOKEN = re.compile(r"[a-z0-9]+(?:[-_.,:/'@&][a-z0-9]+)*(?:\+\+|#)?")  # the same, of folded ASCII, sooner
 POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 
@@ -38,20 +41,35 @@ class Token(NamedTuple):
         return joined + self.raw[len(self.raw.rstrip("+#")):]
 
 
+def written(text: str) -> list[str]:
+    """What is written together, without case and accents, in order."""
+    plain = folded(text)
+    if "'s" in plain or "\u2019s" in plain:
+        plain = POSSESSIVE.sub("", plain)
+    found: list[str] = (PLAIN_TOKEN if plain.isascii() else TOKEN).findall(plain)
+    return found
+
+
 def tokens(text: str) -> Iterator[Token]:
-    for raw in TOKEN.findall(POSSESSIVE.sub("", folded(text))):
-        yield Token(raw, tuple(PART.findall(raw)))
+    return map(token, written(text))
+
+
+def token(raw: str) -> Token:
+    return Token(raw, tuple(PART.findall(raw)))
+
+
+@lru_cache(maxsize=1 << 16)
+def words_of(raw: str) -> tuple[str, ...]:
+    """The words of what is written together; the whole of several parts after them."""
+    said = token(raw)
+    if not said.parts:
+        return tuple(pairs(raw))
+    return said.parts if raw == said.parts[0] else (*said.parts, said.whole)
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text, in order; each whole of several parts after them."""
-    for token in tokens(text):
-        if not token.parts:
-            yield from pairs(token.raw)
-            continue
-        yield from token.parts
-        if token.raw != token.parts[0]:
-            yield token.whole
+    """The words of a text, in order."""
+    return chain.from_iterable(map(words_of, written(text)))
 
 
 def telling(text: str) -> list[str]:

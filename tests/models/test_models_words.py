@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.words import FUNCTION_WORDS, folded, telling, words
+from models.words import FUNCTION_WORDS, PLAIN_TOKEN, TOKEN, folded, telling, words
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 
@@ -35,6 +35,11 @@ texts = st.text(st.characters(codec="utf-8"), max_size=60)
 )
 def test_a_word_is_letters_and_digits_and_what_is_written_together_is_one_more(text: str, found: str) -> None:
     assert list(words(text)) == found.split()
+
+
+@given(st.text(st.sampled_from("aBc01 _-.,:/'@&+#\n!"), max_size=60))
+def test_the_quick_pattern_finds_what_the_other_does(text: str) -> None:
+    assert PLAIN_TOKEN.findall(folded(text)) == TOKEN.findall(folded(text))
 
 
 def test_function_words_tell_nothing_unless_there_are_no_others() -> None:
