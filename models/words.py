@@ -21,7 +21,7 @@ LETTERS = rf"(?:[^\W_{UNSPACED}]|[\u0900-\u0963\u0966-\u0dff])+"  # \w knows no 
 JOINTS = "[-\u2010-\u2013_.,:/'\u2019@&]"
 PART = re.compile(LETTERS)
 TOKEN = re.compile(rf"{LETTERS}(?:{JOINTS}{LETTERS})*(?:\+\+|#)?|[{UNSPACED}]+")
-PLAIN_TOKEN = re.compile(r"[a-z0-9]+(?:[-_.,:/'@&][a-z0-9]+)*(?:\+\+|#)?")  # the same, of folded ASCII, sooner
+PLAIN_TOKEN = re.compile(r"[a-z0-9]+(?:[-_.,:/'@&][a-z0-9]+)*(?:\+\+|#)?")  # sooner, in folded ASCII
 POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 
