@@ -38,7 +38,7 @@ class Tokens(TokenVerifier):
             return None
         return AccessToken(
             token=token, client_id=hashlib.sha256(token.encode()).hexdigest()[:16], scopes=caller.scopes,
-            claims={"name": caller.name, "is_owner": caller.is_owner})
+            claims={"caller": caller})
 
 
 class Inside:
@@ -61,7 +61,7 @@ class Inside:
     async def keep(self, handed: Json) -> Json:
         with told():
             given = keep.Handed.model_validate(handed).given(self._by)
-            return await keep.kept(given, self._base_url, self._context)
+            return await keep.kept(given, self._base_url, self._by, self._context)
 
     async def sources(self) -> list[Json]:
         listed: Json = await self._call(sources.list_sources, self._by, self._context)
@@ -99,8 +99,7 @@ def mcp_app(context: Context) -> StarletteWithLifespan:
         token = get_access_token()
         if token is None:
             raise Refusal("Send a token in the header Authorization: Bearer …")
-        by = Caller(token.claims["name"], list(token.scopes), token.claims["is_owner"])
-        return Inside(context, by, token.client_id, str(get_http_request().base_url))
+        return Inside(context, token.claims["caller"], token.client_id, str(get_http_request().base_url))
 
     server = make_server(desk, context.settings, auth=Tokens(context))
     return server.http_app(

@@ -1,6 +1,7 @@
 """The three doors over HTTP: what is handed in, and originals read back."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -74,13 +75,13 @@ class Handed(Body):
 @router.post("/keep")
 async def hand_in(handed: Handed, request: Request, by: By, context: InContext) -> dict[str, Any]:
     """Keep a text or what is at an address, or get the URL that takes a file."""
-    return await kept(handed.given(by), str(request.base_url), context)
+    return await kept(handed.given(by), str(request.base_url), by, context)
 
 
-async def kept(given: Given, base_url: str, context: Context) -> dict[str, Any]:
+async def kept(given: Given, base_url: str, by: Caller, context: Context) -> dict[str, Any]:
     """What became of it, and the work that goes on; an upload has a URL of its own below ``base_url``."""
     library = context.library
-    done = await keep(library.doors, library.fetcher, given, datetime.now(UTC))
+    done = await keep(replace(library.doors, db=by.db), library.fetcher, given, datetime.now(UTC))
     if isinstance(done, Ticket):
         return {"upload": {
             "method": "PUT", "url": f"{base_url}v1/uploads/{done.secret}",
@@ -113,7 +114,7 @@ async def upload(ticket: Secret, request: Request, context: InContext) -> dict[s
 async def opened(document_id: UUID, by: By, context: InContext) -> AsyncIterator[FileResponse]:
     """The original of a document, ready to be sent; it is gone from the disk when it has been."""
     doors = context.library.doors
-    artifact = await run_in_threadpool(originals.find, doors.db, document_id, by.scopes)
+    artifact = await run_in_threadpool(originals.find, by.db, document_id)
     if artifact is None:
         raise not_found("original")
     try:

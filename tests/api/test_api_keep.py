@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from models.session import Database
 from models.tables import Document
-from tasks import curate
+from tasks.callers import tokens
 from tasks.errors import Away
 
 pytestmark = pytest.mark.database
@@ -53,7 +53,7 @@ async def ask(api: httpx.AsyncClient, query: str) -> list[dict[str, Any]]:
 @pytest.fixture
 async def family(household: Household, db: Database) -> AsyncIterator[httpx.AsyncClient]:
     """Somebody who reads and writes what is the family's, and nothing else."""
-    _, token = curate.make_token(db, "family", ["family"])
+    _, token = tokens.make_token(db, "family", ["family"])
     transport = httpx.ASGITransport(household.app, raise_app_exceptions=False)
     async with httpx.AsyncClient(
         transport=transport, base_url="http://localhost", headers={"Authorization": f"Bearer {token}"}

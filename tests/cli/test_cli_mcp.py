@@ -20,7 +20,7 @@ from mcp_types import CallToolResult
 from almanac.mcp_server import pace
 from almanac.mcp_server.pace import Pace
 from models.session import Database
-from tasks import curate
+from tasks.callers import tokens
 
 pytestmark = pytest.mark.database
 
@@ -151,7 +151,7 @@ async def test_fields_have_their_limits_in_the_schemas_and_are_held_to_them(serv
 async def test_another_token_sees_its_own_scope_alone(
     household: Household, served: int, db: Database
 ) -> None:
-    _, family = curate.make_token(db, "family", ["family"])
+    _, family = tokens.make_token(db, "family", ["family"])
     async with over_http(served, family) as session:
         kept = await call(session, "keep", text=NOTE)
         household.runs.join()
@@ -205,9 +205,9 @@ def test_who_is_not_let_in(served: int, headers: dict[str, str], status: int) ->
 
 
 def test_a_token_that_was_revoked_ends_here_too(served: int, db: Database) -> None:
-    row, token = curate.make_token(db, "short")
+    row, token = tokens.make_token(db, "short")
     assert initialize(served, Authorization=f"Bearer {token}").status_code == 200
-    curate.revoke_token(db, row["id"])
+    tokens.revoke_token(db, row["id"])
     assert initialize(served, Authorization=f"Bearer {token}").status_code == 401
 
 
