@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 
 from almanac.api import documents, keep, retrieval, sources, system
 from almanac.api.context import Caller, Context, bearer_of
-from almanac.api.problems import field_of, message_of, sentence
+from almanac.api.problems import sentence
+from almanac.faults import told as faults_told
 from almanac.mcp_server.desk import STATUS, Json, Refusal
 from almanac.mcp_server.server import make_server
 from models.tables import LIBRARY_SCOPE
@@ -88,9 +89,7 @@ def told() -> Iterator[None]:
     except StageError as error:
         raise Refusal(sentence(error.reason)) from error
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        said = (f"{field_of(('body', *fault['loc']))} {message_of(fault)}" for fault in faults)
-        raise Refusal("; ".join(said) + ".") from error
+        raise Refusal(faults_told(error.errors(include_url=False))) from error
 
 
 def mcp_app(context: Context) -> StarletteWithLifespan:

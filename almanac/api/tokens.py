@@ -37,6 +37,8 @@ def add(wanted: TokenWanted, context: InContext) -> dict[str, Any]:
     """Make a token; ``token`` is told this once only."""
     try:
         row, plain = tokens.make_token(context.library.db, **wanted.model_dump())
+    except tokens.Taken as error:
+        raise Problem(409, sentence(str(error)), "name_taken") from error
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     return row | {"token": plain}

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Select, Text, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -20,6 +20,10 @@ DATA_FOLDER = "the data folder's token"
 MAX_NAME = 200  # characters
 MAX_SCOPES = 32
 BETWEEN_USES = timedelta(minutes=1)  # a token's last use is not written down more often
+
+
+class Taken(ValueError):
+    """There is one of this name already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ def make_token(
 
     It reads ``scopes`` and what it ``writes``: where neither is named, the library's scope, or all that the
     principal is a member of. Without ``writes`` it writes wherever it reads and may; the owner may all.
-    Raises ValueError, one clear sentence.
+    Raises ValueError, one clear sentence; Taken, where it is for the name.
     """
     plain, name = TOKEN_PREFIX + secrets.token_urlsafe(32), checked_name(name)
     named = None if scopes is None and not writes else checked_scopes([*(scopes or ()), *(writes or ())])
@@ -51,7 +55,7 @@ def make_token(
         held = None if principal == OWNER else _held(session, identity)
         reads, may_write = _granted(principal, held, named, writes)
         if session.scalar(select(ApiToken.id).where(ApiToken.name == name, _is_good())):
-            raise ValueError(f"there is a token of the name {name} already: choose another, or revoke it")
+            raise Taken(f"there is a token of the name {name} already: choose another, or revoke it")
         row = ApiToken(id=uuid4(), name=name, hash=_hash(plain), principal_id=identity, scopes=reads,
                        writes=may_write)
         session.add(row)
@@ -143,11 +147,11 @@ def _may(row: Any) -> tuple[list[str], list[str]]:
     return row.scopes, row.writes
 
 
-def _bearer() -> Select[Any]:
-    def names(*which: ColumnElement[bool]) -> Any:
+def _bearer() -> Any:
+    def names(*which: Any) -> Any:
         return func.array(select(Organization.name).where(*which).scalar_subquery())
 
-    def member_of(*which: ColumnElement[bool]) -> Any:
+    def member_of(*which: Any) -> Any:
         mine = select(Membership.organization_id).where(
             Membership.principal_id == ApiToken.principal_id, *which).correlate(ApiToken)
         return names(Organization.id.in_(mine))

@@ -145,7 +145,7 @@ def test_a_document_is_retried_from_every_state_but_removed(rows: Rows) -> None:
             assert document.version_id is not None
 
 
-Command = Callable[[Database, UUID, list[str]], object]
+Command = Callable[[Database, UUID], object]
 ON_SOURCES: list[Command] = [pause_source, resume_source, lambda *named: remove_source(*named, NOW)]
 ON_DOCUMENTS: list[Command] = [
     lambda *named: retry_document(*named, NOW), lambda *named: remove_document(*named, NOW)
@@ -158,10 +158,10 @@ def test_a_command_on_what_is_unknown_removed_or_out_of_reach_does_nothing(rows:
     tombstone = rows.document(source, state=DocumentState.REMOVED, reason="long ago")
     for command in ON_SOURCES:
         for source_id, scopes in ((uuid4(), MINE), (gone.id, MINE), (source.id, OTHERS), (source.id, [])):
-            assert not command(rows.db, source_id, scopes)
+            assert not command(rows.db.caller(scopes), source_id)
     for command in ON_DOCUMENTS:
         for document_id, scopes in ((uuid4(), MINE), (tombstone.id, MINE), (document.id, OTHERS)):
-            assert not command(rows.db, document_id, scopes)
+            assert not command(rows.db.caller(scopes), document_id)
     assert (rows.now(source).paused, rows.now(source).removed_at) == (False, None)
     assert (rows.now(document).state, rows.now(document).due_at) == ("indexed", None)
     assert rows.now(tombstone).reason == "long ago"

@@ -156,6 +156,7 @@ def test_tickets_are_stored_hashed_and_forgotten_in_the_end(db: Database) -> Non
         [row] = session.scalars(select(UploadTicket)).all()
     assert secret not in {str(getattr(row, column.name)) for column in UploadTicket.__table__.columns}
     tickets.issue(db, given_of(REPORT), NOW + timedelta(days=2))
+    tickets.forget(db, NOW + timedelta(days=2))
     with db.begin() as session:
         assert session.scalar(select(func.count(UploadTicket.id))) == 1
 

@@ -1,5 +1,7 @@
 """Principals, organizations, memberships; and PostgreSQL itself holds callers to their scopes, row by row."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import ARRAY, UUID
@@ -130,10 +132,10 @@ def downgrade() -> None:
         op.drop_table(table)
 
 
-def made() -> sa.Column[sa.DateTime]:
+def made() -> sa.Column[Any]:
     return sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.text("now()"))
 
 
-def referring(name: str, table: str) -> sa.Column[UUID]:
+def referring(name: str, table: str) -> sa.Column[Any]:
     key = sa.ForeignKey(f"{table}.id", name=f"fk_membership_{name}", ondelete="CASCADE")
     return sa.Column(name, UUID(), key, nullable=False)
