@@ -248,6 +248,10 @@ class Client:
         """What became of it, or for an ``upload`` the ``url`` that takes the file; as ``POST /v1/keep``."""
         return self._call("POST", "/v1/keep", body=_said(given))
 
+    def keep_texts(self, texts: list[Json], scopes: list[str] | None = None) -> Json:
+        """What became of each, in order, under ``kept``; as ``POST /v1/keep/texts`` takes them."""
+        return self._call("POST", "/v1/keep/texts", body={"texts": texts} | _said({"scopes": scopes}))
+
     def upload(self, url: str, file: Path) -> Json:
         """Hand in the file that ``keep`` has got this ``url`` for."""
         with file.open("rb") as body:

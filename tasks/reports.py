@@ -126,10 +126,11 @@ def document(db: Database, document_id: UUID) -> Json | None:
     kept = select(*_columns(Artifact, FILE)).join(Document, Document.artifact_id == Artifact.id).where(
         Document.id == document_id, Document.state != DocumentState.REMOVED)
     with db.begin() as session:
+        file = _rows(session, kept)  # first: what has been converted has been read
         found = _rows(session, _documents().where(Document.id == document_id))
         if not found:
             return None
-        version, file = _rows(session, said), _rows(session, kept)
+        version = _rows(session, said)
         for each in version:
             each["analysis"] = next(iter(_rows(session, _analysis(each["id"]))), None)
         return found[0] | {"version": version[0] if version else None, "file": file[0] if file else None}

@@ -151,6 +151,7 @@ class Document(Table):
         Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
         Index("ix_document_given_hash", "given_hash", postgresql_where=sql("given_hash IS NOT NULL")),
         Index("ix_document_artifact_id", "artifact_id", postgresql_where=sql("artifact_id IS NOT NULL")),
+        Index("ix_document_recheck", "id", postgresql_where=sql("recheck IS NOT NULL")),
         Index("ix_document_subject_title", "subject_title",
               postgresql_where=sql("subject_title IS NOT NULL")),
     )

@@ -20,7 +20,7 @@ from almanac.api.app import create_app
 from almanac.stack.postgres import Postgres
 from almanac.wiring import Library
 from models.session import Database
-from tasks.analyse.follow import analyse_versions, reanalyse
+from tasks.analyse.follow import analyse_versions, reanalyse, recheck
 from tasks.callers import tokens
 from tasks.chunk import cut
 from tasks.discover import poll
@@ -92,6 +92,7 @@ class Threads:
         analyse = partial(analyse_versions, it.db, it.analyser, now=now)
         follow.index_versions(it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC),
                               analyse=analyse, gate=it.gate)
+        recheck(it.db, it.analyser, 100, now)
 
 
 class Household:

@@ -1,6 +1,7 @@
 """Who may reach what, over HTTP: every route, every caller, rows of every scope set. No cell leaks."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -41,7 +42,7 @@ VERDICTS = {
     "ANY /mcp": SPEAKS,
     "POST /v1/retrieve": LISTS, "POST /v1/ask": LISTS,
     "GET /v1/citations/{retrieval_id}/{label}": READS_OWN, "POST /v1/citations/check": READS_OWN,
-    "POST /v1/keep": KEEPS, "PUT /v1/uploads/{ticket}": TICKET,
+    "POST /v1/keep": KEEPS, "POST /v1/keep/texts": KEEPS, "PUT /v1/uploads/{ticket}": TICKET,
     "GET /v1/documents/{document_id}/original": READS,
     "GET /v1/interests": LISTS_OWN, "PUT /v1/interests": OWN, "DELETE /v1/interests": OWN,
     "DELETE /v1/interests/{topic:path}": OWN,
@@ -115,6 +116,7 @@ async def ask(
         "POST /v1/citations/check": {"retrieval_id": str(cell.retrieval), "text": "So it is [K1]."},
         "POST /v1/judgments": {"retrieval_id": str(cell.retrieval), "good": ["K1"]},
         "POST /v1/keep": {"text": f"kept for {cell.name} by {caller}", "scopes": cell.scopes},
+        "POST /v1/keep/texts": {"texts": [{"text": f"of {cell.name}, by {caller}"}], "scopes": cell.scopes},
     }
     headers = {"Authorization": f"Bearer {rooms.bearers[caller]}"} if caller else {}
     headers |= more.pop("headers", {})
@@ -240,13 +242,14 @@ async def test_what_is_handed_in_goes_where_its_giver_may_write(
     rooms: Rooms, api: httpx.AsyncClient, caller: str
 ) -> None:
     who = CALLERS[caller]
-    for name, cell in rooms.cells.items():
-        answer = await ask(api, rooms, "POST /v1/keep", caller, cell)
+    for route, (name, cell) in product(of(KEEPS), rooms.cells.items()):
+        answer = await ask(api, rooms, route, caller, cell)
         if set(cell.scopes) <= set(who.writes):
-            document = answer.json()["document_id"]
+            [kept] = answer.json().get("kept", [answer.json()])
+            document = kept["document_id"]
             bearer = {"Authorization": f"Bearer {rooms.bearers[caller]}"}
-            kept = (await api.get(f"/v1/documents/{document}", headers=bearer)).json()
-            assert kept["scopes"] == cell.scopes
+            found = (await api.get(f"/v1/documents/{document}", headers=bearer)).json()
+            assert found["scopes"] == cell.scopes
         else:
             assert (answer.status_code, answer.json()["code"]) == (403, "scope_missing"), name
 

@@ -77,6 +77,7 @@ def upgrade() -> None:
     schema = op.get_bind().scalar(sa.text("SELECT quote_ident(current_schema())"))
     op.execute(SCOPES.format(schema=schema))
     build_the_wall()
+    op.create_index("ix_document_recheck", "document", ["id"], postgresql_where=sa.text("recheck IS NOT NULL"))
 
 
 def give_tokens_to_the_owner() -> None:
@@ -116,6 +117,7 @@ def policy(table: str, name: str, command: str, using: str | None = None, check:
 
 
 def downgrade() -> None:
+    op.drop_index("ix_document_recheck", "document")
     tables = (*CHANGED, *SHOWN, *READERS, "crawl_delay")
     for table, name in op.get_bind().execute(sa.text(
             "SELECT tablename, policyname FROM pg_policies WHERE schemaname = current_schema()")).all():
