@@ -139,6 +139,7 @@ class Document(Table):
     __table_args__ = (
         one_of("state", DocumentState),
         scoped(),
+        CheckConstraint("scopes = sorted_scopes(scopes)", name="scopes_sorted"),
         Index("uq_document_key_scopes", "key", "scopes", unique=True,
               postgresql_where=sql("state <> 'removed'")),
         Index("ix_document_due", "due_at", postgresql_where=sql("due_at IS NOT NULL")),

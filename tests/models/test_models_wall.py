@@ -1,18 +1,22 @@
 """The wall in PostgreSQL itself: what statements under the callers' role reach, by direct SQL."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
+from pydantic import SecretStr
 from scoped_rows import MARKED, READERS_OWN, SETS, Cell, marks, plant, put, readable
 from sqlalchemy import create_engine, func, make_url, select, text, update
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 
+from almanac.settings import Settings
+from almanac.stack import doctor
 from almanac.stack.postgres import Postgres
 from models import wall
 from models.session import Database
-from models.tables import Chunk, CrawlDelay, Interest, Source, Table
+from models.tables import Chunk, CrawlDelay, Document, Interest, Source, Table
 
 pytestmark = pytest.mark.database
 
@@ -139,6 +143,12 @@ def test_scopes_end_with_their_transaction(filled: Database) -> None:
         caller.caller(["b"])
 
 
+@pytest.mark.parametrize("scopes", [["b", "a"], ["a", "a"], [], ["a", "B"]])
+def test_a_scope_set_is_sorted_and_not_empty(filled: Database, scopes: list[str]) -> None:
+    with pytest.raises(IntegrityError, match="scopes"):
+        filled.execute(update(Document).values(scopes=scopes))
+
+
 @pytest.fixture
 def plain(postgres: Postgres) -> Iterator[Database]:
     """A database whose owner may not make roles."""
@@ -153,12 +163,15 @@ def plain(postgres: Postgres) -> Iterator[Database]:
 
 
 def test_an_owner_who_may_make_no_roles_is_told_and_callers_are_held_all_the_same(
-    plain: Database, postgres: Postgres
+    plain: Database, postgres: Postgres, tmp_path: Path
 ) -> None:
     plain.migrate()
     [login] = plain.execute(text("SELECT role, refused FROM callers_login"))
     assert login.refused == (
         "the user of ALMANAC_DATABASE_URL may not make roles: give it CREATEROLE, and start again")
+    [_, finding] = doctor.database(Settings(home=tmp_path, database_url=SecretStr(plain.url)))
+    assert (finding.what, finding.fine) == ("callers", None)
+    assert "give it CREATEROLE" in finding.words
     plant(plain)
     assert len(plain.execute(select(Chunk.id))) == len(SETS)  # the stages
     caller = plain.caller(["a"], public=["press"])

@@ -19,6 +19,10 @@ CHANGED = ("source", "document", "document_version", "chunk", "artifact", "uploa
 SHOWN = ("poll", "analysis", "gate_result")
 READERS = ("usage_event", "interest", "judgment")  # a reader's own: written by asking
 
+SORTED = """
+    CREATE FUNCTION {schema}.sorted_scopes(scopes text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT array_agg(DISTINCT it COLLATE "C" ORDER BY it COLLATE "C") FROM unnest(scopes) AS it)
+"""
 # What a setting says, where it is sealed with the key that callers cannot read; none otherwise.
 SCOPES = """
     CREATE FUNCTION {schema}.caller_scopes(kind text) RETURNS text[]
@@ -75,6 +79,8 @@ def upgrade() -> None:
                encode(sha256(convert_to(concat(gen_random_uuid(), gen_random_uuid()), 'UTF8')), 'hex'),
                sha256(convert_to(concat(gen_random_uuid(), gen_random_uuid(), gen_random_uuid()), 'UTF8'))""")
     schema = op.get_bind().scalar(sa.text("SELECT quote_ident(current_schema())"))
+    op.execute(SORTED.format(schema=schema))
+    op.create_check_constraint(op.f("ck_document_scopes_sorted"), "document", "scopes = sorted_scopes(scopes)")
     op.execute(SCOPES.format(schema=schema))
     build_the_wall()
     op.create_index("ix_document_recheck", "document", ["id"], postgresql_where=sa.text("recheck IS NOT NULL"))
@@ -126,6 +132,8 @@ def downgrade() -> None:
         op.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
         op.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
     op.execute("DROP FUNCTION caller_scopes(text)")
+    op.drop_constraint("ck_document_scopes_sorted", "document")
+    op.execute("DROP FUNCTION sorted_scopes(text[])")
     op.drop_table("callers_login")
     op.drop_index("uq_api_token_name", "api_token")
     op.drop_column("api_token", "principal_id")
