@@ -45,18 +45,17 @@ class Caller:
 class Known:
     """The owner as last looked up: not for each request anew, since what changes that passes here."""
 
-    caller: Caller | None = None
+    _caller: Caller | None = None
     _until = -math.inf
 
-    @property
-    def is_old(self) -> bool:
-        return self.caller is None or monotonic() >= self._until
+    def known(self) -> Caller | None:
+        return self._caller if monotonic() < self._until else None
 
     def remember(self, caller: Caller) -> None:
-        self.caller, self._until = caller, monotonic() + SECONDS_BETWEEN_USES
+        self._caller, self._until = caller, monotonic() + SECONDS_BETWEEN_USES
 
     def forget(self) -> None:
-        self.caller = None
+        self._caller = None
 
 
 @dataclass(frozen=True)
@@ -99,12 +98,13 @@ async def bearer_of(context: Context, token: str) -> Caller | None:
     """Who a token belongs to; none for an unknown or a revoked one."""
     if not hmac.compare_digest(token.encode(), context.token.encode()):
         return await run_in_threadpool(caller_with, context, token)
-    if context.owner.is_old:  # its use is noted, too
-        owner = await run_in_threadpool(caller_with, context, token, is_owner=True)
-        if owner is None:
-            raise Problem(503, "Almanac is starting: try again in a moment.", headers={"Retry-After": "5"})
-        context.owner.remember(owner)
-    return context.owner.caller
+    if known := context.owner.known():
+        return known
+    owner = await run_in_threadpool(caller_with, context, token, is_owner=True)  # its use is noted, too
+    if owner is None:
+        raise Problem(503, "Almanac is starting: try again in a moment.", headers={"Retry-After": "5"})
+    context.owner.remember(owner)
+    return owner
 
 
 def caller_with(context: Context, token: str, is_owner: bool = False) -> Caller | None:
@@ -150,7 +150,8 @@ def scopes_to_write(caller: Caller, wanted: Sequence[str]) -> tuple[str, ...]:
 
 def scope_missing(lacking: Collection[str]) -> Problem:
     named = ", ".join(f"“{scope}”" for scope in sorted(lacking))
-    return Problem(403, f"This token may not write into {named}.", "scope_missing")
+    return Problem(403, f"This token may not write into {named}: its owner can make another, or let it in.",
+                   "scope_missing")
 
 
 def unauthenticated(detail: str) -> Problem:

@@ -81,7 +81,7 @@ def test_the_command_line_keeps_where_its_token_may_write(almanac: Any, tmp_path
     assert almanac("keep", "--text", "for all of the library", "--scope", "library", "--no-wait").status == 0
     refused = almanac("keep", "--text", "for the family", "--scope", "family", "--no-wait")
     assert (refused.status, refused.out) == (1, "")
-    assert "This token may not write into “family”." in refused.err
+    assert "This token may not write into “family”: " in refused.err
     assert almanac("organization", "add", "family").status == 0
     assert almanac("organization", "admit", "family", "owner", "--write").status == 0
     kept = almanac.json("keep", "--text", "for the family", "--scope", "family", "--no-wait")
