@@ -39,6 +39,9 @@ bench-analysis: $(VENV)/installed-for-tests ## the built-in analyser on the labe
 bench-keep: $(VENV)/installed-for-tests ## 1,000 known notes kept again, beside bare hashing and one query
 	$(BIN)/python benchmarks/keep.py
 
+bench-scopes: $(VENV)/installed-for-tests ## what row-level security costs a retrieval
+	$(BIN)/python benchmarks/scopes.py
+
 bench-sitemaps: $(VENV)/installed-for-tests ## the pages of the sitemaps in CORPUS=folder against its facts
 	$(BIN)/python benchmarks/sitemaps.py $(CORPUS)
 

@@ -248,6 +248,10 @@ class Client:
         """What became of it, or for an ``upload`` the ``url`` that takes the file; as ``POST /v1/keep``."""
         return self._call("POST", "/v1/keep", body=_said(given))
 
+    def keep_texts(self, texts: list[Json], scopes: list[str] | None = None) -> Json:
+        """What became of each, in order, under ``kept``; as ``POST /v1/keep/texts`` takes them."""
+        return self._call("POST", "/v1/keep/texts", body={"texts": texts} | _said({"scopes": scopes}))
+
     def upload(self, url: str, file: Path) -> Json:
         """Hand in the file that ``keep`` has got this ``url`` for."""
         with file.open("rb") as body:
@@ -259,12 +263,32 @@ class Client:
     def tokens(self) -> list[Json]:
         return list(self._call("GET", "/v1/tokens")["tokens"])
 
-    def add_token(self, name: str, scopes: list[str] | None = None) -> Json:
-        """The answer's ``token`` is told this once only."""
-        return self._call("POST", "/v1/tokens", body={"name": name} | _said({"scopes": scopes}))
+    def add_token(self, name: str, **choices: Any) -> Json:
+        """The answer's ``token`` is told this once only; ``choices`` as ``POST /v1/tokens`` takes them."""
+        return self._call("POST", "/v1/tokens", body={"name": name} | _said(choices))
 
     def revoke_token(self, token_id: str) -> None:
         self._call("DELETE", "/v1/tokens", token_id)
+
+    # Organizations
+
+    def organizations(self) -> list[Json]:
+        return list(self._call("GET", "/v1/organizations")["organizations"])
+
+    def add_organization(self, name: str, public: bool) -> Json:
+        return self._call("POST", "/v1/organizations", body={"name": name, "public": public})
+
+    def change_organization(self, name: str, public: bool) -> Json:
+        return self._call("PATCH", "/v1/organizations", name, body={"public": public})
+
+    def remove_organization(self, name: str) -> None:
+        self._call("DELETE", "/v1/organizations", name)
+
+    def admit(self, name: str, who: str, writes: bool) -> Json:
+        return self._call("PUT", "/v1/organizations", name, "members", who, body={"writes": writes})
+
+    def dismiss(self, name: str, who: str) -> Json:
+        return self._call("DELETE", "/v1/organizations", name, "members", who)
 
     # The whole
 

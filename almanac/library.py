@@ -24,8 +24,8 @@ from almanac.secret_file import secret_file
 from almanac.settings import Settings, WrongSettings, settings
 from almanac.stack.part import CANNOT_GO_ON
 from almanac.wiring import library, prefect_environment
-from models.tables import LIBRARY_SCOPE
-from tasks import curate, read, reports
+from tasks import read, reports
+from tasks.callers.tokens import ensure_token
 from tasks.chunk import cut
 from tasks.discover.add import ensure_documentation
 from tasks.discover.poll import poll_source
@@ -165,7 +165,7 @@ class Process:
         ]
 
     def _open_database(self, token: str) -> None:
-        curate.ensure_token(self.library.db, token)
+        ensure_token(self.library.db, token)
         follow.release(self.library.db, self.library.worker)
         convert.release(self.library.db, self.library.worker)
         temporary.clear(self.library.doors.folder)
@@ -193,7 +193,7 @@ class Process:
         source = ensure_documentation(one.db)
         reader = partial(read.read_document, one.db, one.fetcher, one.parser, one.worker)
         asyncio.run(poll_source(one.db, one.fetcher, one.parser, source, now, reader))
-        pages = reports.documents(one.db, [LIBRARY_SCOPE], source_id=source)["documents"]
+        pages = reports.documents(one.db, source_id=source)["documents"]
         changed = [UUID(page["id"]) for page in pages if page["due_at"] is not None]
         if changed:
             asyncio.run(read.read_documents(one.db, one.fetcher, one.parser, one.worker, len(changed), now,

@@ -4,13 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from select import POLLIN, poll
+from threading import Lock
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine, Executable, Row, create_engine, event, func, select
+from sqlalchemy import URL, Engine, Executable, Row, create_engine, event, func, select
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
+
+from models import wall
+from models.tables import CallersLogin
 
 SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 PASSING = ("08", "40", "53", "57P")  # SQLSTATEs that begin so: connection, conflict, resources, shutdown
@@ -24,14 +28,37 @@ class Database:
 
     def __init__(self, url: str, pool_size: int = 10) -> None:
         self.url = url
-        self.engine: Engine = create_engine(
-            url, pool_size=pool_size, max_overflow=10,
-            pool_use_lifo=True,  # the connection whose statements are prepared
-            hide_parameters=True,  # what is stored is nothing for logs, which errors end in
-        )
-        event.listen(self.engine, "checkout", refuse_lost)
-        self._sessions = sessionmaker(self.engine, expire_on_commit=False)
-        self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self.pool_size = pool_size
+        self._use(connect(url, pool_size))
+        event.listen(self.engine, "connect", may_do_everything)
+        self._lock = Lock()
+        self._callers: tuple[Engine, bytes] | None = None
+
+    def _use(self, engine: Engine) -> None:
+        self.engine = engine
+        self._sessions = sessionmaker(engine, expire_on_commit=False)
+        self._at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
+
+    def caller(
+        self, reads: Sequence[str], writes: Sequence[str] | None = None, public: Sequence[str] = ()
+    ) -> "CallersDatabase":
+        """The same database as a caller sees it who holds these scopes, and writes into what it reads unless
+        ``writes`` says otherwise. This is the one place that opens sessions of callers.
+        """
+        engine, key = self._callers_engine()
+        return CallersDatabase(engine, wall.sealed(
+            key, reads=reads, writes=reads if writes is None else writes, public=public))
+
+    def _callers_engine(self) -> tuple[Engine, bytes]:
+        with self._lock:
+            if self._callers is None:
+                [row] = self.execute(CallersLogin.__table__.select())
+                url = self.engine.url
+                theirs = url if row.refused else url.set(username=row.role, password=row.password)
+                engine = connect(theirs, self.pool_size)
+                event.listen(engine, "do_execute", with_scopes)
+                self._callers = engine, row.key
+            return self._callers
 
     @contextmanager
     def begin(self) -> Iterator[Session]:
@@ -85,9 +112,81 @@ class Database:
             config.set_main_option("script_location", str(scripts))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+        wall.build(self.engine)
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._callers:
+            self._callers[0].dispose()
+
+
+class CallersDatabase(Database):
+    """PostgreSQL as one caller sees it: row-level security holds every session to the caller's scopes."""
+
+    def __init__(self, engine: Engine, scopes: Mapping[str, str]) -> None:
+        self._use(engine)
+        self._scopes = scopes
+
+    @contextmanager
+    def begin(self) -> Iterator[Session]:
+        with super().begin() as session:
+            session.execute(wall.SET, self._scopes)
+            yield session
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Session]:
+        with super().snapshot() as session:
+            session.execute(wall.SET, self._scopes)
+            yield session
+
+    @contextmanager
+    def at_once(self) -> Iterator[Session]:
+        with self.begin() as session:  # the scopes end with their transaction
+            yield session
+
+    def execute(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
+        with self._at_once.connect() as connection:
+            result = connection.execute(statement, values, execution_options={SCOPES: self._scopes})
+            return result.all() if result.returns_rows else []
+
+    def caller(self, *_: object, **__: object) -> "CallersDatabase":
+        raise TypeError("a caller cannot become another one")
+
+
+SCOPES = "almanac_scopes"  # an option of a statement: what its caller may do
+
+
+def with_scopes(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+    """Send a statement that is its own behind its caller's scopes: one trip, and one transaction of both,
+    since nothing lies between them (PostgreSQL, “Pipelining”).
+    """
+    scopes = context and context.execution_options.get(SCOPES)
+    if not scopes:
+        return False
+    with cursor.connection.pipeline():
+        cursor.connection.execute(SET, scopes)
+        cursor.execute(statement, parameters)
+    return True
+
+
+SET = "SELECT " + ", ".join(f"set_config('almanac.{kind}', %({kind})s, true)" for kind in wall.KINDS)
+
+
+def connect(url: URL | str, pool_size: int) -> Engine:
+    engine = create_engine(
+        url, pool_size=pool_size, max_overflow=10,
+        pool_use_lifo=True,  # the connection whose statements are prepared
+        hide_parameters=True,  # what is stored is nothing for logs, which errors end in
+    )
+    event.listen(engine, "checkout", refuse_lost)
+    return engine
+
+
+def may_do_everything(connection: Any, *_: object) -> None:
+    """Where policies hold the tables' owner, too, the stages are let through: see models.wall."""
+    connection.autocommit = True
+    connection.execute(wall.STAGE)
+    connection.autocommit = False
 
 
 def refuse_lost(connection: Any, *_: object) -> None:

@@ -1,18 +1,16 @@
-"""The owner's commands on rows: sources, documents, and the tokens of those who may ask.
+"""The owner's commands on rows: sources and documents.
 
-A command on what is unknown, removed, or outside the scopes of whoever gives it does nothing and says so.
+A command on what is unknown, removed, or outside the scopes of the caller whose database is given does
+nothing and says so.
 """
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
-from hashlib import sha256
+from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from models.duplicates import let_go
@@ -20,12 +18,7 @@ from models.headers import check_headers
 from models.lease import GIVEN_BACK
 from models.session import Database
 from models.states import ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
-from models.tables import LIBRARY_SCOPE, ApiToken, Artifact, Chunk, Document, DocumentVersion, Source, Table
-
-TOKEN_PREFIX = "alm_"  # noqa: S105 - what tokens begin with, so that one that leaked is recognised
-MAX_NAME = 200  # characters
-MAX_SCOPES = 32
-BETWEEN_USES = timedelta(minutes=1)  # a token's last use is not written down more often
+from models.tables import Artifact, Chunk, Document, DocumentVersion, Source, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +33,24 @@ class Removed:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Whom a token belongs to."""
-
-    id: UUID
-    name: str
-    scopes: list[str]
-
-
-def pause_source(db: Database, source_id: UUID, scopes: Sequence[str]) -> bool:
+def pause_source(db: Database, source_id: UUID) -> bool:
     """Look at the source no more until it is resumed; what it brought goes on answering."""
-    return _change_source(db, source_id, scopes, paused=True)
+    return _change_source(db, source_id, paused=True)
 
 
-def resume_source(db: Database, source_id: UUID, scopes: Sequence[str]) -> bool:
+def resume_source(db: Database, source_id: UUID) -> bool:
     """Look at the source again, at once where its time has passed."""
-    return _change_source(db, source_id, scopes, paused=False)
+    return _change_source(db, source_id, paused=False)
 
 
-def set_headers(db: Database, source_id: UUID, scopes: Sequence[str], headers: Mapping[str, str]) -> bool:
+def set_headers(db: Database, source_id: UUID, headers: Mapping[str, str]) -> bool:
     """Ask with these headers, and none of those before. Raises ValueError for one that may not be set."""
-    return _change_source(db, source_id, scopes, headers=check_headers(headers))
+    return _change_source(db, source_id, headers=check_headers(headers))
 
 
-def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: datetime) -> Removed | None:
+def remove_source(db: Database, source_id: UUID, now: datetime) -> Removed | None:
     """Take the source and its documents out of the answers; the rows stay, the index follows."""
-    removal = update(Source).where(_own_source(source_id, scopes)).values(
+    removal = update(Source).where(_standing(source_id)).values(
         removed_at=now, next_poll_at=None, headers={})
     with db.begin() as session:
         if kind := session.scalar(removal.returning(Source.kind)):
@@ -75,7 +59,7 @@ def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: dat
     return None
 
 
-def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> bool:
+def retry_document(db: Database, document_id: UUID, now: datetime) -> bool:
     """Make the document due as if it had never been tried, whatever its state; what answers goes on.
 
     A version that could not be indexed, and a file that could not be converted, are tried again, too; a
@@ -83,7 +67,7 @@ def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: 
     """
     afresh = {"due_at": now, "attempts": 0, "etag": None, "last_modified": None,
               "reason": "to be read again, as its owner asks"}
-    own = _own_document(document_id, scopes), Document.state != DocumentState.REMOVED
+    own = Document.id == document_id, Document.state != DocumentState.REMOVED
     owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
     failed = owns, or_(DocumentVersion.failure.is_not(None), DocumentVersion.verdict == Verdict.QUARANTINED)
     handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
@@ -96,76 +80,21 @@ def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: 
         return session.scalar(select(Document.id).where(*own)) is not None
 
 
-def remove_document(db: Database, document_id: UUID, scopes: Sequence[str], now: datetime) -> Removed | None:
+def remove_document(db: Database, document_id: UUID, now: datetime) -> Removed | None:
     """Take the document out of the answers; its row stays, so that its source does not bring it back."""
     with db.begin() as session:
-        removed = _remove(session, _own_document(document_id, scopes), "removed by its owner", now)
+        removed = _remove(session, Document.id == document_id, "removed by its owner", now)
     return removed if removed.documents else None
 
 
-def make_token(
-    db: Database, name: str, scopes: Sequence[str] = (LIBRARY_SCOPE,)
-) -> tuple[dict[str, Any], str]:
-    """A new token's row, in the shape of ``list_tokens``, and the token, which nobody can show again."""
-    plain = TOKEN_PREFIX + secrets.token_urlsafe(32)
-    row = ApiToken(id=uuid4(), name=_name(name), hash=_hash(plain), scopes=_scopes(scopes))
-    with db.begin() as session:
-        session.add(row)
-        session.flush()
-        return _told(row), plain
-
-
-def ensure_token(db: Database, plain: str, name: str = "the data folder's token") -> None:
-    """Let the token that is kept in a file be valid, and one that it replaced no longer. Never revives."""
-    row = {"id": uuid4(), "name": name, "hash": _hash(plain), "scopes": [LIBRARY_SCOPE]}
-    replaced = (ApiToken.name == name, ApiToken.hash != row["hash"], ApiToken.revoked_at.is_(None))
-    with db.begin() as session:
-        session.execute(insert(ApiToken).values(**row).on_conflict_do_nothing(index_elements=["hash"]))
-        session.execute(update(ApiToken).where(*replaced).values(revoked_at=func.now()))
-
-
-def list_tokens(db: Database) -> list[dict[str, Any]]:
-    """Every token, oldest first: id, name, scopes, created_at, last_used_at, revoked_at; never its secret."""
-    with db.begin() as session:
-        rows = session.scalars(select(ApiToken).order_by(ApiToken.created_at, ApiToken.id))
-        return [_told(row) for row in rows]
-
-
-def revoke_token(db: Database, token_id: UUID) -> bool:
-    """End a token now and for good; whether there is such a token."""
-    end = update(ApiToken).where(ApiToken.id == token_id).values(
-        revoked_at=func.coalesce(ApiToken.revoked_at, func.now())
-    )
-    with db.begin() as session:
-        return session.connection().execute(end).rowcount > 0
-
-
-def owner_of(db: Database, plain: str) -> Principal | None:
-    """Whom a token belongs to; none for an unknown or a revoked one, after the same work."""
-    rows = db.execute(
-        select(ApiToken.id, ApiToken.name, ApiToken.scopes, _used_lately().label("used_lately"))
-        .where(ApiToken.hash == _hash(plain), ApiToken.revoked_at.is_(None))
-    )
-    for row in rows:  # one at most: the hash is unique
-        if not row.used_lately:
-            db.execute(update(ApiToken).where(ApiToken.id == row.id).values(last_used_at=func.now()))
-        return Principal(row.id, row.name, row.scopes)
-    return None
-
-
-def _change_source(db: Database, source_id: UUID, scopes: Sequence[str], **values: object) -> bool:
-    change = update(Source).where(_own_source(source_id, scopes)).values(**values)
+def _change_source(db: Database, source_id: UUID, **values: object) -> bool:
+    change = update(Source).where(_standing(source_id)).values(**values)
     with db.begin() as session:
         return session.connection().execute(change).rowcount > 0
 
 
-def _own_source(source_id: UUID, scopes: Sequence[str]) -> ColumnElement[bool]:
-    readable = Source.scopes.contained_by(list(scopes))
-    return and_(Source.id == source_id, Source.removed_at.is_(None), readable)
-
-
-def _own_document(document_id: UUID, scopes: Sequence[str]) -> ColumnElement[bool]:
-    return and_(Document.id == document_id, Document.scopes.contained_by(list(scopes)))
+def _standing(source_id: UUID) -> ColumnElement[bool]:
+    return and_(Source.id == source_id, Source.removed_at.is_(None))
 
 
 def _remove(session: Session, which: ColumnElement[bool], reason: str, now: datetime) -> Removed:
@@ -184,31 +113,3 @@ def _remove(session: Session, which: ColumnElement[bool], reason: str, now: date
            superseded_at=now)
     chunks = change(Chunk, Chunk.document_id.in_(ids), moving, state=ChunkState.RETIRING)
     return Removed(documents, chunks)
-
-
-def _used_lately() -> ColumnElement[bool]:
-    return func.coalesce(ApiToken.last_used_at > func.now() - BETWEEN_USES, False)
-
-
-def _told(row: ApiToken) -> dict[str, Any]:
-    moments = {name: getattr(row, name) for name in ("created_at", "last_used_at", "revoked_at")}
-    return {"id": str(row.id), "name": row.name, "scopes": row.scopes} | {
-        name: moment and moment.isoformat() for name, moment in moments.items()
-    }
-
-
-def _hash(plain: str) -> str:
-    return sha256(plain.encode(errors="surrogatepass")).hexdigest()
-
-
-def _name(name: str) -> str:
-    if not (name := name.strip()) or len(name) > MAX_NAME or "\0" in name:
-        raise ValueError(f"the name must have 1 to {MAX_NAME} characters: say whom the token is for")
-    return name
-
-
-def _scopes(scopes: Sequence[str]) -> list[str]:
-    wanted = sorted(set(scopes))
-    if not 1 <= len(wanted) <= MAX_SCOPES or not all(scope.strip() for scope in wanted):
-        raise ValueError(f"a token needs 1 to {MAX_SCOPES} scopes, each with a name")
-    return wanted

@@ -1,7 +1,8 @@
 """Read-only questions about the library. Answers are ready for JSON: ids are strings, moments ISO 8601.
 
-What is unknown, removed, or outside the reader's scopes does not exist: each of the three gives None. Only a
-removed document can be looked at where it is asked for, so that its owner sees why.
+What is unknown, removed, or outside the scopes of the caller whose database is given does not exist: each of
+the three gives None. Only a removed document can be looked at where it is asked for, so that its owner sees
+why.
 """
 
 from collections import Counter, defaultdict
@@ -62,7 +63,7 @@ ANALYSIS = (
 )
 
 
-def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
+def sources(db: Database) -> list[Json]:
     """Every source, by name: SOURCE, ``last_poll``, ``documents``, ``unfinished`` and ``crawl_delay``.
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
@@ -71,19 +72,19 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
     with db.snapshot() as session:
-        return _sources(session, scopes)
+        return _sources(session)
 
 
-def source(db: Database, source_id: UUID, scopes: Sequence[str]) -> Json | None:
+def source(db: Database, source_id: UUID) -> Json | None:
     """One of ``sources``, and its last ``polls``, newest first, each with the fields of POLL."""
     with db.snapshot() as session:
-        found = _sources(session, scopes, Source.id == source_id)
+        found = _sources(session, Source.id == source_id)
         polls = _polls().where(Poll.source_id == source_id).limit(LAST_POLLS)
         return found[0] | {"polls": _rows(session, polls)} if found else None
 
 
 def documents(
-    db: Database, scopes: Sequence[str], state: str | None = None, source_id: UUID | None = None,
+    db: Database, state: str | None = None, source_id: UUID | None = None,
     text: str | None = None, limit: int = PAGE, after: str | None = None,
 ) -> Json:
     """A page of documents, last discovered first: ``{"documents": […], "next": cursor or None}``.
@@ -92,7 +93,7 @@ def documents(
     addresses. ``after`` is the ``next`` of the page before; ValueError for any other. Removed documents are
     listed only where that is the ``state``.
     """
-    page = _documents().where(_kept(scopes, state))
+    page = _documents().where(_kept(state))
     if source_id is not None:
         page = page.where(Document.source_id == source_id)
     if text:
@@ -107,7 +108,7 @@ def documents(
     return {"documents": rows[:limit], "next": last and f"{last['discovered_at']}_{last['id']}"}
 
 
-def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | None:
+def document(db: Database, document_id: UUID) -> Json | None:
     """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
 
     The version has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of
@@ -118,17 +119,14 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
     said = (
         select(*_columns(DocumentVersion, (*VERSION, "blocks", "text")))
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(Document.id == document_id, Document.state != DocumentState.REMOVED,
-               DocumentVersion.scopes.contained_by(list(scopes)))
+        .where(Document.id == document_id, Document.state != DocumentState.REMOVED)
         .order_by(answers.desc().nulls_last(), DocumentVersion.number.desc())
         .limit(1)
     )
     kept = select(*_columns(Artifact, FILE)).join(Document, Document.artifact_id == Artifact.id).where(
-        Document.id == document_id, Document.state != DocumentState.REMOVED,
-        Artifact.scopes.contained_by(list(scopes)))
+        Document.id == document_id, Document.state != DocumentState.REMOVED)
     with db.snapshot() as session:
-        found = _rows(session, _documents().where(
-            Document.id == document_id, Document.scopes.contained_by(list(scopes))))
+        found = _rows(session, _documents().where(Document.id == document_id))
         if not found:
             return None
         version, file = _rows(session, said), _rows(session, kept)
@@ -137,12 +135,12 @@ def document(db: Database, document_id: UUID, scopes: Sequence[str]) -> Json | N
         return found[0] | {"version": version[0] if version else None, "file": file[0] if file else None}
 
 
-def versions(db: Database, document_id: UUID, scopes: Sequence[str]) -> list[Json] | None:
+def versions(db: Database, document_id: UUID) -> list[Json] | None:
     """What a document said, newest first: the fields of VERSION and ``characters``, its text's length."""
-    known = select(Document.id).where(Document.id == document_id, _kept(scopes))
+    known = select(Document.id).where(Document.id == document_id, _kept())
     said = (
         select(*_columns(DocumentVersion, VERSION), func.length(DocumentVersion.text).label("characters"))
-        .where(DocumentVersion.document_id == document_id, DocumentVersion.scopes.contained_by(list(scopes)))
+        .where(DocumentVersion.document_id == document_id)
         .order_by(DocumentVersion.number.desc())
     )
     with db.snapshot() as session:
@@ -156,7 +154,7 @@ def slow_hosts(db: Database) -> list[Json]:
 
 
 def depths(db: Database) -> Json:
-    """How much there is, whoever may read it, and how much waits.
+    """How much there is, and how much waits.
 
     ``documents`` and ``chunks`` by state; ``due``, documents that may be read now; ``waiting``, versions that
     are to be indexed.
@@ -180,14 +178,14 @@ def depths(db: Database) -> Json:
 
 
 def diff(
-    db: Database, document_id: UUID, scopes: Sequence[str], old: int | None = None, new: int | None = None
+    db: Database, document_id: UUID, old: int | None = None, new: int | None = None
 ) -> Json | None:
     """What changed between two versions, by number: the last one and the one before, unless others are named.
 
     ``from`` and ``to`` have the fields of VERSION; ``changes`` are those of models.differences, in the order
     of the new version; ``counts`` says how many there are of each. ValueError where there are none such.
     """
-    said = versions(db, document_id, scopes)
+    said = versions(db, document_id)
     if said is None:
         return None
     numbers = [version["number"] for version in said]
@@ -208,9 +206,9 @@ def diff(
             "counts": {kind.value: counts[kind.value] for kind in ChangeKind}}
 
 
-def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement[bool]) -> list[Json]:
+def _sources(session: Session, *conditions: ColumnElement[bool]) -> list[Json]:
     found = _rows(session, select(*_columns(Source, SOURCE)).where(
-        Source.removed_at.is_(None), Source.scopes.contained_by(list(scopes)), *conditions
+        Source.removed_at.is_(None), *conditions
     ).order_by(func.lower(Source.name), Source.id))
     last = _polls().where(Poll.source_id == Source.id).limit(1).lateral("last")
     polls = {poll.pop("source_id"): poll for poll in _rows(
@@ -222,7 +220,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
         flags[str(flag.source_id)].append(flag.reason)
     states: dict[str, dict[str, int]] = defaultdict(dict)
     unfinished: Counter[str] = Counter()
-    for row in session.execute(_progress(scopes).where(*conditions)):
+    for row in session.execute(_progress().where(*conditions)):
         states[str(row.source_id)][row.state] = row.documents
         unfinished[str(row.source_id)] += row.unfinished
     slow = {delay["host"]: delay for delay in _rows(session, _slow())}
@@ -236,7 +234,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
     } for each in found]
 
 
-def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
+def _progress() -> Select[UUID, str, int, int]:
     """How many documents each source has in each state, and how many of them are on their way."""
     on_its_way = or_(
         Document.state == DocumentState.READ, and_(Document.due_at <= func.now(), Source.paused.is_(False))
@@ -244,7 +242,7 @@ def _progress(scopes: Sequence[str]) -> Select[UUID, str, int, int]:
     return (
         select(Document.source_id, Document.state, func.count().label("documents"),
                func.count().filter(on_its_way).label("unfinished"))
-        .join(Source, Source.id == Document.source_id).where(_kept(scopes))
+        .join(Source, Source.id == Document.source_id).where(_kept())
         .group_by(Document.source_id, Document.state).order_by(Document.state)
     )
 
@@ -269,10 +267,9 @@ def _documents() -> Select[Any]:
     )
 
 
-def _kept(scopes: Sequence[str], state: str | None = None) -> ColumnElement[bool]:
-    """The document is there, for this reader; a removed one where it is asked for by its ``state``."""
-    there = Document.state == state if state else Document.state != DocumentState.REMOVED
-    return and_(there, Document.scopes.contained_by(list(scopes)))
+def _kept(state: str | None = None) -> ColumnElement[bool]:
+    """The document is there; a removed one where it is asked for by its ``state``."""
+    return Document.state == state if state else Document.state != DocumentState.REMOVED
 
 
 def _placed(after: str) -> ColumnElement[Any]:

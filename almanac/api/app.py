@@ -13,6 +13,7 @@ from almanac.api import (
     interests,
     judgments,
     keep,
+    organizations,
     quality,
     retrieval,
     sources,
@@ -30,7 +31,8 @@ from almanac.settings import Settings
 from almanac.wiring import Library
 
 ROOMS = (
-    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, index, system,
+    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, organizations,
+    index, system,
 )
 
 

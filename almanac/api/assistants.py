@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 
 from almanac.api import documents, keep, retrieval, sources, system
 from almanac.api.context import Caller, Context, bearer_of
-from almanac.api.problems import field_of, message_of, sentence
+from almanac.api.problems import sentence
+from almanac.faults import told as faults_told
 from almanac.mcp_server.desk import STATUS, Json, Refusal
 from almanac.mcp_server.server import make_server
 from models.tables import LIBRARY_SCOPE
@@ -38,7 +39,7 @@ class Tokens(TokenVerifier):
             return None
         return AccessToken(
             token=token, client_id=hashlib.sha256(token.encode()).hexdigest()[:16], scopes=caller.scopes,
-            claims={"name": caller.name, "is_owner": caller.is_owner})
+            claims={"caller": caller})
 
 
 class Inside:
@@ -61,7 +62,7 @@ class Inside:
     async def keep(self, handed: Json) -> Json:
         with told():
             given = keep.Handed.model_validate(handed).given(self._by)
-            return await keep.kept(given, self._base_url, self._context)
+            return await keep.kept(given, self._base_url, self._by, self._context)
 
     async def sources(self) -> list[Json]:
         listed: Json = await self._call(sources.list_sources, self._by, self._context)
@@ -88,9 +89,7 @@ def told() -> Iterator[None]:
     except StageError as error:
         raise Refusal(sentence(error.reason)) from error
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        said = (f"{field_of(('body', *fault['loc']))} {message_of(fault)}" for fault in faults)
-        raise Refusal("; ".join(said) + ".") from error
+        raise Refusal(faults_told(error.errors(include_url=False))) from error
 
 
 def mcp_app(context: Context) -> StarletteWithLifespan:
@@ -99,8 +98,7 @@ def mcp_app(context: Context) -> StarletteWithLifespan:
         token = get_access_token()
         if token is None:
             raise Refusal("Send a token in the header Authorization: Bearer …")
-        by = Caller(token.claims["name"], list(token.scopes), token.claims["is_owner"])
-        return Inside(context, by, token.client_id, str(get_http_request().base_url))
+        return Inside(context, token.claims["caller"], token.client_id, str(get_http_request().base_url))
 
     server = make_server(desk, context.settings, auth=Tokens(context))
     return server.http_app(

@@ -2,11 +2,11 @@
 
 import hmac
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -16,24 +16,46 @@ from almanac.api.problems import Problem
 from almanac.api.runs import Runs
 from almanac.settings import Settings
 from almanac.wiring import Library
+from models.session import Database
 from models.tables import LIBRARY_SCOPE
-from tasks import curate
+from tasks.callers import tokens
 
 WRITERS = 8  # answers that a model may write at once
 SECONDS_BETWEEN_USES = 60.0  # of the owner's token, that are written down
+READS = {"GET", "HEAD"}
 
 
-class Seen:
-    """When somebody was last seen, as far as that was written down."""
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, what they may read and write, and the library's rows as far as that goes."""
 
+    name: str
+    scopes: list[str]  # that are read
+    is_owner: bool
+    writes: list[str]
+    public: list[str]  # what is scoped to one of these alone is read, too
+    db: Database
+
+    def may_change(self, row: Mapping[str, Any]) -> None:
+        """Raises Problem for a row, with its ``scopes``, that is only to be read."""
+        if lacking := set(row["scopes"]) - set(self.writes):
+            raise scope_missing(lacking)
+
+
+class Known:
+    """The owner as last looked up: not for each request anew, since what changes that passes here."""
+
+    _caller: Caller | None = None
     _until = -math.inf
 
-    def is_old(self) -> bool:
-        """Whether it is time to write it down again, which the caller does."""
-        if (now := monotonic()) < self._until:
-            return False
-        self._until = now + SECONDS_BETWEEN_USES
-        return True
+    def known(self) -> Caller | None:
+        return self._caller if monotonic() < self._until else None
+
+    def remember(self, caller: Caller) -> None:
+        self._caller, self._until = caller, monotonic() + SECONDS_BETWEEN_USES
+
+    def forget(self) -> None:
+        self._caller = None
 
 
 @dataclass(frozen=True)
@@ -44,21 +66,12 @@ class Context:
     runs: Runs
     token: str
     parts: Callable[[], Mapping[str, str]]
-    owner_seen: Seen = field(default_factory=Seen)
+    owner: Known = field(default_factory=Known)
     writers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(WRITERS, "writer"))
 
     @property
     def settings(self) -> Settings:
         return self.library.settings
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, and what they may read."""
-
-    name: str
-    scopes: list[str]
-    is_owner: bool
 
 
 bearer = HTTPBearer(auto_error=False, description=(
@@ -83,19 +96,32 @@ async def caller_of(
 
 async def bearer_of(context: Context, token: str) -> Caller | None:
     """Who a token belongs to; none for an unknown or a revoked one."""
-    if hmac.compare_digest(token.encode(), context.token.encode()):
-        if context.owner_seen.is_old():
-            await run_in_threadpool(curate.owner_of, context.library.db, context.token)  # which notes the use
-        return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
-    owner = await run_in_threadpool(curate.owner_of, context.library.db, token)
-    return Caller(owner.name, owner.scopes, is_owner=False) if owner else None
+    if not hmac.compare_digest(token.encode(), context.token.encode()):
+        return await run_in_threadpool(caller_with, context, token)
+    if known := context.owner.known():
+        return known
+    owner = await run_in_threadpool(caller_with, context, token, is_owner=True)  # its use is noted, too
+    if owner is None:
+        raise Problem(503, "Almanac is starting: try again in a moment.", headers={"Retry-After": "5"})
+    context.owner.remember(owner)
+    return owner
 
 
-async def librarian(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
-    """A caller who may change the library, and see how it is."""
+def caller_with(context: Context, token: str, is_owner: bool = False) -> Caller | None:
+    who = tokens.owner_of(context.library.db, token)
+    if who is None:
+        return None
+    db = context.library.db.caller(who.scopes, who.writes, who.public)
+    return Caller(who.name, who.scopes, is_owner, who.writes, who.public, db)
+
+
+async def librarian(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+    """A caller who may see how the library is, and change it where that is asked for."""
     if LIBRARY_SCOPE not in caller.scopes:
         raise Problem(403, f"This token lacks the scope “{LIBRARY_SCOPE}”: the owner can make another.",
                       "scope_missing")
+    if request.method not in READS:
+        caller.may_change({"scopes": [LIBRARY_SCOPE]})
     return caller
 
 
@@ -111,14 +137,21 @@ def scopes_to_write(caller: Caller, wanted: Sequence[str]) -> tuple[str, ...]:
     Raises Problem for one that the caller does not hold, whether it exists or not.
     """
     chosen = sorted(set(wanted))
+    if not caller.writes:
+        raise Problem(403, "This token may only read: the owner can make another.", "scope_missing")
     if not chosen:
-        chosen = [LIBRARY_SCOPE] if LIBRARY_SCOPE in caller.scopes else caller.scopes
+        chosen = [LIBRARY_SCOPE] if LIBRARY_SCOPE in caller.writes else caller.writes
         if len(chosen) > 1:
-            raise Problem(422, "Name the scopes of those who may read it: this token holds several.")
-    if lacking := set(chosen) - set(caller.scopes):
-        raise Problem(403, f"This token may not write into {', '.join(f'“{it}”' for it in sorted(lacking))}.",
-                      "scope_missing")
+            raise Problem(422, "Name the scopes of those who may read it: this token writes into several.")
+    if lacking := set(chosen) - set(caller.writes):
+        raise scope_missing(lacking)
     return tuple(chosen)
+
+
+def scope_missing(lacking: Collection[str]) -> Problem:
+    named = ", ".join(f"“{scope}”" for scope in sorted(lacking))
+    return Problem(403, f"This token may not write into {named}: its owner can make another, or let it in.",
+                   "scope_missing")
 
 
 def unauthenticated(detail: str) -> Problem:

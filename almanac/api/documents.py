@@ -37,7 +37,7 @@ def list_documents(
     ``held`` tells of each why a limit holds it back from the index, and until when.
     """
     try:
-        page = reports.documents(context.library.db, by.scopes, state, source, q, limit, after)
+        page = reports.documents(by.db, state, source, q, limit, after)
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     return page | {"documents": with_holds(page["documents"], context)}
@@ -72,10 +72,17 @@ async def started(
 
 
 def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
-    document = reports.document(context.library.db, document_id, by.scopes)
+    document = reports.document(by.db, document_id)
     if document is None:
         raise not_found("document")
     return with_holds([document], context)[0]
+
+
+def changeable(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    """The document, which the caller may change. Raises Problem where there is none, or only to be read."""
+    document = found(document_id, by, context)
+    by.may_change(document)
+    return document
 
 
 def missing(document_id: UUID, by: Caller, context: Context) -> Problem:
@@ -94,7 +101,7 @@ def show(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
 @router.get("/{document_id}/versions")
 def list_versions(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """What it said at different times, newest first."""
-    versions = reports.versions(context.library.db, document_id, by.scopes)
+    versions = reports.versions(by.db, document_id)
     if versions is None:
         raise missing(document_id, by, context)
     return {"versions": versions}
@@ -108,7 +115,7 @@ def diff(
 ) -> dict[str, Any]:
     """What changed, block by block, between two versions by number: the last two, unless others are named."""
     try:
-        changes = reports.diff(context.library.db, document_id, by.scopes, old, new)
+        changes = reports.diff(by.db, document_id, old, new)
     except ValueError as error:
         raise Problem(409, sentence(str(error)), "no_such_versions") from error
     if changes is None:
@@ -121,8 +128,8 @@ async def retry(document_id: UUID, by: By, context: InContext, analyse: bool = F
     """Read it again now, whatever became of it before; or only ``analyse`` again what it says."""
     if analyse:
         return await analysing(document_id, by, context)
-    db = context.library.db
-    if not await run_in_threadpool(curate.retry_document, db, document_id, by.scopes, datetime.now(UTC)):
+    await run_in_threadpool(changeable, document_id, by, context)
+    if not await run_in_threadpool(curate.retry_document, by.db, document_id, datetime.now(UTC)):
         raise await run_in_threadpool(missing, document_id, by, context)
     document = await run_in_threadpool(found, document_id, by, context)
     if document["due_at"] is None:  # it was handed in
@@ -132,7 +139,7 @@ async def retry(document_id: UUID, by: By, context: InContext, analyse: bool = F
 
 async def analysing(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     """The document, and the run that has been started to analyse what it says."""
-    document = await run_in_threadpool(found, document_id, by, context)
+    document = await run_in_threadpool(changeable, document_id, by, context)
     if document["state"] == DocumentState.REMOVED:
         raise await run_in_threadpool(missing, document_id, by, context)
     if document["version_id"] is None:
@@ -145,8 +152,8 @@ async def analysing(document_id: UUID, by: Caller, context: Context) -> dict[str
 @router.delete("/{document_id}")
 async def remove(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Take it out of the answers at once, and out of the index; its source does not bring it back."""
-    db = context.library.db
-    removed = await run_in_threadpool(curate.remove_document, db, document_id, by.scopes, datetime.now(UTC))
+    await run_in_threadpool(changeable, document_id, by, context)
+    removed = await run_in_threadpool(curate.remove_document, by.db, document_id, datetime.now(UTC))
     if removed is None:
         raise await run_in_threadpool(missing, document_id, by, context)
     await start_if_possible(context.runs, "index", {})

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from almanac.api.context import By, InContext
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.sources import FieldMap, Patterns, found
+from almanac.api.sources import FieldMap, Patterns, changeable, found
 from almanac.api.words import Body, Name
 from models.intervals import seconds_of
 from tasks.discover.edit import edit_source, preview_edit
@@ -46,23 +46,24 @@ class Changes(Body):
 @router.patch("/{source_id}")
 def edit(source_id: UUID, changes: Changes, by: By, context: InContext) -> dict[str, Any]:
     """Change it. With another map, other patterns or routes it is looked at now, as if for the first time."""
+    changeable(source_id, by, context)
     try:
-        edited = edit_source(context.library.db, source_id, by.scopes, changes.wanted(), datetime.now(UTC))
+        edited = edit_source(by.db, source_id, changes.wanted(), datetime.now(UTC))
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     if not edited:
         raise not_found("source")
-    return found(source_id, by.scopes, context)
+    return found(source_id, by, context)
 
 
 @router.post("/{source_id}/preview")
 async def preview(source_id: UUID, changes: Changes, by: By, context: InContext) -> dict[str, Any]:
     """Look at it as it would be with these changes, and save nothing: its first items as they are read."""
     library = context.library
-    await run_in_threadpool(found, source_id, by.scopes, context)
+    await run_in_threadpool(changeable, source_id, by, context)
     try:
         told = await preview_edit(
-            library.db, library.fetcher, library.parser, source_id, by.scopes, changes.wanted())
+            by.db, library.fetcher, library.parser, source_id, changes.wanted())
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     if told is None:

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from almanac.api.context import By, InContext
+from almanac.api.context import By
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.words import Body
 from tasks.answer import interests
@@ -22,28 +22,28 @@ class InterestWanted(Body):
 
 
 @router.get("")
-def list_interests(by: By, context: InContext) -> dict[str, Any]:
+def list_interests(by: By) -> dict[str, Any]:
     """What those of the caller's scopes have asked about, the strongest first."""
-    return {"interests": interests.listed(context.library.db, by.scopes, datetime.now(UTC))}
+    return {"interests": interests.listed(by.db, by.scopes, datetime.now(UTC))}
 
 
 @router.put("")
-def set_interest(wanted: InterestWanted, by: By, context: InContext) -> dict[str, Any]:
+def set_interest(wanted: InterestWanted, by: By) -> dict[str, Any]:
     """Set one for good."""
     try:
-        return interests.keep(context.library.db, by.scopes, wanted.topic, wanted.strength, datetime.now(UTC))
+        return interests.keep(by.db, by.scopes, wanted.topic, wanted.strength, datetime.now(UTC))
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
 
 
 @router.delete("")
-def clear_interests(by: By, context: InContext) -> dict[str, int]:
+def clear_interests(by: By) -> dict[str, int]:
     """Erase all of them."""
-    return {"forgotten": interests.forget(context.library.db, by.scopes)}
+    return {"forgotten": interests.forget(by.db, by.scopes)}
 
 
 @router.delete("/{topic:path}", status_code=204)
-def forget_interest(topic: str, by: By, context: InContext) -> None:
+def forget_interest(topic: str, by: By) -> None:
     """Erase one; asking about it again makes it anew."""
-    if not interests.forget(context.library.db, by.scopes, topic):
+    if not interests.forget(by.db, by.scopes, topic):
         raise not_found("interest")

@@ -35,28 +35,28 @@ class Change(Body):
 
 
 @router.get("")
-def list_judgments(by: By, context: InContext) -> dict[str, Any]:
+def list_judgments(by: By) -> dict[str, Any]:
     """The last first."""
-    return {"judgments": judge.judgments(context.library.db, by.scopes)}
+    return {"judgments": judge.judgments(by.db, by.scopes)}
 
 
 @router.post("", status_code=201)
-def add(verdicts: Verdicts, by: By, context: InContext) -> dict[str, Any]:
+def add(verdicts: Verdicts, by: By) -> dict[str, Any]:
     """Write them down, in place of what was said before of the same question and document."""
     if both := set(verdicts.good) & set(verdicts.bad):
         raise Problem(422, f"{min(both)} is said to be good and bad: say one.")
     said = dict.fromkeys(verdicts.good, True) | dict.fromkeys(verdicts.bad, False)
     if not said:
         raise Problem(422, "Nothing is judged: name labels in good or bad.")
-    judged = judge.judge(context.library.db, verdicts.retrieval_id, said, by.scopes, datetime.now(UTC))
+    judged = judge.judge(by.db, verdicts.retrieval_id, said, by.scopes, datetime.now(UTC))
     if not judged:
         raise not_found("retrieval, or none with these labels")
     return {"judged": judged, "unknown": sorted(said.keys() - set(judged))}
 
 
 @router.delete("/{judgment_id}", status_code=204)
-def withdraw(judgment_id: UUID, by: By, context: InContext) -> None:
-    if not judge.withdraw(context.library.db, judgment_id, by.scopes):
+def withdraw(judgment_id: UUID, by: By) -> None:
+    if not judge.withdraw(by.db, judgment_id, by.scopes):
         raise not_found("judgment")
 
 
@@ -68,7 +68,7 @@ def replay(change: Change, by: By, context: InContext) -> dict[str, Any]:
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     it = context.library
-    asked = judge.replay(it.db, it.embedder, it.index, by.scopes, datetime.now(UTC),
+    asked = judge.replay(by.db, it.embedder, it.index, by.scopes, datetime.now(UTC),
                          context.settings.min_similarity, after)
     means = {name: fmean(getattr(each, name) for each in asked) if asked else None
              for name in ("before", "after")}

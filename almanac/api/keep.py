@@ -1,6 +1,7 @@
 """The three doors over HTTP: what is handed in, and originals read back."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -19,7 +20,8 @@ from almanac.api.words import STORABLE, Body, Name, up_to
 from tasks.errors import Permanent
 from tasks.keep import convert, originals, tickets
 from tasks.keep.given import LONGEST_ABOUT, LONGEST_NAME, Declaration, Given, Subject
-from tasks.keep.keep import keep
+from tasks.keep.identity import Outcome
+from tasks.keep.keep import MOST_AT_ONCE, keep, keep_batch
 from tasks.keep.rows import Kept
 from tasks.keep.tickets import NoTicket, Ticket
 
@@ -71,16 +73,50 @@ class Handed(Body):
             Declaration(**self.upload.model_dump()) if self.upload else None)
 
 
+class TextGiven(Body):
+    """One of several texts; what it may say is as of ``POST /v1/keep``."""
+
+    text: Annotated[str, STORABLE]
+    uri: Annotated[str, STORABLE] | None = None
+    title: Title | None = None
+    subject: SubjectGiven | None = None
+    observed_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+
+    def given(self, scopes: tuple[str, ...]) -> Given:
+        subject = Subject(self.subject.type, self.subject.title) if self.subject else None
+        return Given(scopes, self.text, self.uri, self.title, subject=subject, observed_at=self.observed_at,
+                     expires_at=self.expires_at)
+
+
+class Batch(Body):
+    """Texts that are all for the same readers."""
+
+    scopes: tuple[Name, ...] = ()
+    texts: Annotated[tuple[TextGiven, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+@router.post("/keep/texts")
+async def hand_in_many(batch: Batch, by: By, context: InContext) -> dict[str, Any]:
+    """Keep many texts at once: what is known already costs next to nothing. All are kept, or none."""
+    scopes, doors = scopes_to_write(by, batch.scopes), replace(context.library.doors, db=by.db)
+    done = await keep_batch(doors, [each.given(scopes) for each in batch.texts], datetime.now(UTC))
+    run = None
+    if any(each.outcome is not Outcome.UNCHANGED for each in done):
+        run = await start_if_possible(context.runs, "index", {})
+    return {"kept": [each.to_json() for each in done], "flow_run_id": run}
+
+
 @router.post("/keep")
 async def hand_in(handed: Handed, request: Request, by: By, context: InContext) -> dict[str, Any]:
     """Keep a text or what is at an address, or get the URL that takes a file."""
-    return await kept(handed.given(by), str(request.base_url), context)
+    return await kept(handed.given(by), str(request.base_url), by, context)
 
 
-async def kept(given: Given, base_url: str, context: Context) -> dict[str, Any]:
+async def kept(given: Given, base_url: str, by: Caller, context: Context) -> dict[str, Any]:
     """What became of it, and the work that goes on; an upload has a URL of its own below ``base_url``."""
     library = context.library
-    done = await keep(library.doors, library.fetcher, given, datetime.now(UTC))
+    done = await keep(replace(library.doors, db=by.db), library.fetcher, given, datetime.now(UTC))
     if isinstance(done, Ticket):
         return {"upload": {
             "method": "PUT", "url": f"{base_url}v1/uploads/{done.secret}",
@@ -91,10 +127,11 @@ async def kept(given: Given, base_url: str, context: Context) -> dict[str, Any]:
 async def going_on(done: Kept, context: Context) -> dict[str, Any]:
     """What became of it, and the run that goes on with it."""
     run = None
-    if done.outcome.changes_content:
-        run = await start_if_possible(context.runs, "keep" if done.artifact_id else "index", {})
-        if run and done.artifact_id:
-            await run_in_threadpool(convert.queue, context.library.db, [done.artifact_id])
+    if done.outcome is not Outcome.UNCHANGED:
+        to_convert = done.artifact_id if done.outcome.changes_content else None
+        run = await start_if_possible(context.runs, "keep" if to_convert else "index", {})
+        if run and to_convert:
+            await run_in_threadpool(convert.queue, context.library.db, [to_convert])
     return done.to_json() | {"flow_run_id": run}
 
 
@@ -113,7 +150,7 @@ async def upload(ticket: Secret, request: Request, context: InContext) -> dict[s
 async def opened(document_id: UUID, by: By, context: InContext) -> AsyncIterator[FileResponse]:
     """The original of a document, ready to be sent; it is gone from the disk when it has been."""
     doors = context.library.doors
-    artifact = await run_in_threadpool(originals.find, doors.db, document_id, by.scopes)
+    artifact = await run_in_threadpool(originals.find, by.db, document_id)
     if artifact is None:
         raise not_found("original")
     try:

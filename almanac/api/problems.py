@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from fastapi import FastAPI, Request
@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from almanac.faults import field_of, message_of, printable
 from tasks.errors import Away, NeedsCredential, Permanent, Rejected, StageError, Transient, Unsafe
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,6 @@ KINDS = {  # by status: the code where a problem names none, and the title
 UNNAMED = ("error", "Error")
 JSON_TYPE = re.compile(r"\s*application/([^/;]+\+)?json\s*(;|$)", re.IGNORECASE)
 UNREADABLE = {"type": "json_invalid", "loc": ("body",)}
-LONGEST_ECHO = 100  # characters
-STAND_IN = "\N{REPLACEMENT CHARACTER}"
 OF_STAGES: dict[type[StageError], tuple[int, str]] = {  # the site's fault is a 502, the owner's policy a 403
     Unsafe: (403, "address_refused"),
     Away: (503, "service_away"),
@@ -142,35 +141,9 @@ def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     return problem_response(422, detail, code_of(422), errors=fields)
 
 
-def field_of(location: Sequence[str | int]) -> str:
-    return printable(".".join(str(step) for step in location[1:] if not isinstance(step, int))) or "the body"
-
-
 def is_whole_body(fault: Mapping[str, Any]) -> bool:
     """There is a body, and it is of another kind than what was to come."""
     return tuple(fault["loc"]) == ("body",) and fault["type"] not in {"missing", "json_invalid"}
-
-
-def printable(words: str) -> str:
-    """What a caller has made up, to be told back on one line."""
-    return "".join(each if each.isprintable() else STAND_IN for each in words[:LONGEST_ECHO])
-
-
-PHRASES = {
-    "missing": "is missing",
-    "extra_forbidden": "is not known here{known}",
-    "unknown_parameter": "is not known here: {known}",
-    "json_invalid": "is not valid JSON",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "string_too_short": "must not be empty",
-    "string_too_long": "must be at most {max_length} characters",
-    "too_long": "must hold at most {max_length} values",
-    "string_unicode": "holds characters that no text can hold",
-    "literal_error": "must be {expected}",
-    "enum": "must be {expected}",
-    "value_error": "is wrong: {error}",
-}
 
 
 def known_fields(request: Request) -> str:
@@ -179,12 +152,3 @@ def known_fields(request: Request) -> str:
     model = getattr(getattr(body, "field_info", None), "annotation", None)
     names = getattr(model, "model_fields", {})
     return f": known are {', '.join(names)}" if names else ""
-
-
-def message_of(fault: Mapping[str, Any], known: str = "") -> str:
-    """What is wrong with one field, without repeating its value: that could be a secret."""
-    phrase = PHRASES.get(fault["type"])
-    if phrase:
-        return phrase.format_map({"known": known} | fault.get("ctx", {}))
-    message = str(fault["msg"])
-    return message.removeprefix("Input ") if message.startswith("Input ") else f"is wrong: {message}"

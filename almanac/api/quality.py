@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 
 from almanac.api.context import By, Caller, Context, InContext
-from almanac.api.documents import found
+from almanac.api.documents import changeable, found
 from almanac.api.problems import Problem, sentence
 from almanac.api.runs import start_if_possible
 from almanac.api.words import Name
@@ -21,7 +21,7 @@ Limit = Annotated[int, Query(ge=1, le=500)]
 
 @router.get("")
 def report(
-    by: By, context: InContext, verdict: Verdict | None = None, severity: Severity | None = None,
+    by: By, verdict: Verdict | None = None, severity: Severity | None = None,
     gate: Literal["versions", "chunks"] | None = None, source: UUID | None = None, limit: Limit = 100,
     after: Name | None = None,
 ) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def report(
     by what became of them.
     """
     try:
-        return decisions.report(context.library.db, by.scopes, verdict, severity, gate, source, limit, after)
+        return decisions.report(by.db, verdict, severity, gate, source, limit, after)
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
 
@@ -39,8 +39,9 @@ def report(
 @router.post("/{document_id}/release", status_code=202)
 async def release(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Let what a gate refused of this document be indexed as it is, and start that."""
+    await run_in_threadpool(changeable, document_id, by, context)
     try:
-        done = await run_in_threadpool(decisions.release, context.library.db, document_id, by.scopes)
+        done = await run_in_threadpool(decisions.release, by.db, document_id)
     except ValueError as error:
         raise Problem(409, sentence(str(error)), "not_releasable") from error
     document = await run_in_threadpool(decided, done, document_id, by, context)
@@ -50,7 +51,8 @@ async def release(document_id: UUID, by: By, context: InContext) -> dict[str, An
 @router.post("/{document_id}/reject")
 def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Confirm the refusal: what the page says now is never indexed."""
-    return decided(decisions.reject(context.library.db, document_id, by.scopes), document_id, by, context)
+    changeable(document_id, by, context)
+    return decided(decisions.reject(by.db, document_id), document_id, by, context)
 
 
 def decided(done: bool, document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Claimed(Body):
 @router.post("/retrieve")
 def find(asked: Asked, by: By, context: InContext) -> Response:
     """Ranked excerpts with citations; none, with a sentence, when nothing is relevant."""
-    found = found_for(question_of(asked, by), context)
+    found = found_for(question_of(asked, by), by, context)
     return Response(to_json(found.to_json()), media_type="application/json")  # a dict would be checked again
 
 
@@ -65,41 +65,44 @@ def find(asked: Asked, by: By, context: InContext) -> Response:
 async def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
     """The configured model's answer from the excerpts, checked against them; else the excerpts, and why."""
     question = question_of(asked, by)
-    found = await run_in_threadpool(found_for, question, context)
+    found = await run_in_threadpool(found_for, question, by, context)
     library = context.library
     told = await asyncio.get_running_loop().run_in_executor(  # a slow model holds no thread that others need
-        context.writers, answer, library.db, library.model, question, found)
+        context.writers, answer, by.db, library.model, question, found)
     return JSONResponse(told.to_json())
 
 
 @router.post("/citations/check")
-def check_text(claimed: Claimed, by: By, context: InContext) -> dict[str, Any]:
+def check_text(claimed: Claimed, by: By) -> dict[str, Any]:
     """The text without labels and addresses that were not given, and the quotations that are wrong."""
-    checked = check_against(context.library.db, claimed.retrieval_id, claimed.text, by.scopes)
+    checked = check_against(by.db, claimed.retrieval_id, claimed.text)
     if checked is None:
         raise not_found("retrieval")
     return checked.to_json()
 
 
 @router.get("/citations/{retrieval_id}/{label}")
-def show_citation(retrieval_id: UUID, label: Label, by: By, context: InContext) -> dict[str, Any]:
+def show_citation(retrieval_id: UUID, label: Label, by: By) -> dict[str, Any]:
     """The record behind a label: the stored text around the excerpt, its hash, where it came from."""
-    citation = cite(context.library.db, retrieval_id, label, by.scopes)
+    citation = cite(by.db, retrieval_id, label)
     if citation is None:
         raise not_found("citation")
     return citation.to_json()
 
 
 def question_of(asked: Asked, by: Caller) -> Question:
-    """What is asked, with no more scopes than the caller has."""
-    if foreign := set(asked.scopes or ()) - set(by.scopes):
+    """What is asked, in no more scopes than the caller has, and those that are open to all."""
+    readable = {*by.scopes, *by.public}
+    where = set(asked.scopes or readable)
+    if foreign := where - readable:
         raise Problem(403, f"This token lacks the scope “{min(foreign)}”: ask without it.", "scope_missing")
+    own = where & {*by.scopes} or by.scopes
     try:
-        return Question(**asked.model_dump() | {"scopes": tuple(asked.scopes or by.scopes)})
+        return Question(**asked.model_dump() | {"scopes": tuple(sorted(where)), "reader": tuple(own)})
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
 
 
-def found_for(question: Question, context: Context) -> Retrieval:
+def found_for(question: Question, by: Caller, context: Context) -> Retrieval:
     library, minimum = context.library, context.settings.min_similarity
-    return retrieve(library.db, library.embedder, library.index, question, datetime.now(UTC), minimum)
+    return retrieve(by.db, library.embedder, library.index, question, datetime.now(UTC), minimum)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from almanac.api.context import By, ByLibrarian, Context, InContext
+from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, HeaderValue, Name, Pattern
@@ -68,7 +68,7 @@ class SourceWanted(Body):
 @router.get("")
 def list_sources(by: By, context: InContext) -> dict[str, Any]:
     """All of them; ``held`` says why a limit holds what one has read back from the index, and until when."""
-    return {"sources": with_holds(reports.sources(context.library.db, by.scopes), context)}
+    return {"sources": with_holds(reports.sources(by.db), context)}
 
 
 def with_holds(sources: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
@@ -87,7 +87,7 @@ def waits(source: dict[str, Any]) -> bool:
 @router.post("", status_code=201)
 async def add(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Look at the address once, save it as a source with what was found, and start reading."""
-    source = await run_in_threadpool(save, wanted.wish(context.settings.zone), by.scopes, context)
+    source = await run_in_threadpool(save, wanted.wish(context.settings.zone), by, context)
     return source | {"flow_run_id": await start_if_possible(context.runs, "read", {})}
 
 
@@ -98,7 +98,7 @@ async def preview(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> 
     return await preview_source(library.fetcher, library.parser, wanted.wish())
 
 
-def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]:
+def save(wish: NewSource, by: Caller, context: Context) -> dict[str, Any]:
     """In a thread with a loop of its own, since the database calls on the way block."""
     library = context.library
     try:
@@ -111,17 +111,24 @@ def save(wish: NewSource, scopes: list[str], context: Context) -> dict[str, Any]
         error.reason = f"{sentence(error.reason)} {hint}".rstrip()
         raise
     others = [other.to_json() for other in added.others]
-    return found(added.id, scopes, context) | {"others": others}
+    return found(added.id, by, context) | {"others": others}
 
 
-def found(source_id: UUID, scopes: list[str], context: Context) -> dict[str, Any]:
+def found(source_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
     """The source; ``interests`` is how many there are to judge its items by, None where all are read."""
-    source = reports.source(context.library.db, source_id, scopes)
+    source = reports.source(by.db, source_id)
     if source is None:
         raise not_found("source")
     interesting = source["mode"] == ReadingMode.INTERESTING
     interests = len(choosing.interests(context.library.db, datetime.now(UTC))) if interesting else None
     return with_holds([source], context)[0] | {"interests": interests}
+
+
+def changeable(source_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    """The source, which the caller may change. Raises Problem where there is none, or only to be read."""
+    source = found(source_id, by, context)
+    by.may_change(source)
+    return source
 
 
 @router.post("/poll", status_code=202)
@@ -141,20 +148,20 @@ async def import_opml(request: Request, by: ByLibrarian, context: InContext) -> 
 
 
 @router.get("/export", response_class=Response)
-def export(by: By, context: InContext) -> Response:
+def export(by: By) -> Response:
     """The sources as OPML: their tags are folders, and what OPML has no word for is in our namespace."""
-    return Response(export_sources(context.library.db, by.scopes), media_type="text/x-opml")
+    return Response(export_sources(by.db), media_type="text/x-opml")
 
 
 @router.get("/{source_id}")
 def show(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    return found(source_id, by.scopes, context)
+    return found(source_id, by, context)
 
 
 @router.post("/{source_id}/poll", status_code=202)
 async def poll(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Start a look at this source now, due or not."""
-    await run_in_threadpool(found, source_id, by.scopes, context)
+    await run_in_threadpool(changeable, source_id, by, context)
     with needed():
         return {"flow_run_id": await context.runs.start("poll", {"source_ids": [str(source_id)]})}
 
@@ -162,15 +169,17 @@ async def poll(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
 @router.post("/{source_id}/pause")
 def pause(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Look at it no more; what it brought goes on answering."""
-    curate.pause_source(context.library.db, source_id, by.scopes)
-    return found(source_id, by.scopes, context)
+    changeable(source_id, by, context)
+    curate.pause_source(by.db, source_id)
+    return found(source_id, by, context)
 
 
 @router.post("/{source_id}/resume")
 def resume(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Look at it again, at once where its time has passed."""
-    curate.resume_source(context.library.db, source_id, by.scopes)
-    return found(source_id, by.scopes, context)
+    changeable(source_id, by, context)
+    curate.resume_source(by.db, source_id)
+    return found(source_id, by, context)
 
 
 class HeadersWanted(Body):
@@ -180,18 +189,19 @@ class HeadersWanted(Body):
 @router.put("/{source_id}/headers")
 def set_headers(source_id: UUID, wanted: HeadersWanted, by: By, context: InContext) -> dict[str, Any]:
     """Ask with these headers from now on, in place of those before. Their values are never shown."""
+    changeable(source_id, by, context)
     try:
-        curate.set_headers(context.library.db, source_id, by.scopes, wanted.headers)
+        curate.set_headers(by.db, source_id, wanted.headers)
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
-    return found(source_id, by.scopes, context)
+    return found(source_id, by, context)
 
 
 @router.delete("/{source_id}")
 async def remove(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
     """Take it and its documents out of the answers at once, and out of the index; how much that was."""
-    db = context.library.db
-    removed = await run_in_threadpool(curate.remove_source, db, source_id, by.scopes, datetime.now(UTC))
+    await run_in_threadpool(changeable, source_id, by, context)
+    removed = await run_in_threadpool(curate.remove_source, by.db, source_id, datetime.now(UTC))
     if removed is None:
         raise not_found("source")
     await start_if_possible(context.runs, "index", {})

@@ -48,7 +48,7 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     hour, day = follow.used(db, now)
     hold = follow.current_hold(db, chosen.articles_per_hour, chosen.articles_per_day, now)
     return health_of(context) | {
-        "queues": reports.depths(db),
+        "queues": reports.depths(db if by.is_owner else by.db),
         "limits": {
             "articles_per_hour": {"limit": chosen.articles_per_hour, "used": hour},
             "articles_per_day": {"limit": chosen.articles_per_day, "used": day},

@@ -13,6 +13,7 @@ from almanac.cli import (
     interest,
     keep,
     mcp,
+    organization,
     quality,
     search,
     source,
@@ -55,6 +56,7 @@ app.add_typer(document.app, name="document")
 app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
+app.add_typer(organization.app, name="organization")
 app.command()(mcp.mcp)
 app.command("settings")(configuration.show_settings)
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from almanac.cli.document import finish
-from almanac.cli.failures import WrongUsage
-from almanac.client import connect
+from almanac.cli.failures import Failed, WrongUsage
+from almanac.cli.screen import cut, screen, short, table
+from almanac.client import ApiProblem, connect
 
 mimetypes.add_type("text/markdown", ".md")
 mimetypes.add_type("application/epub+zip", ".epub")
@@ -22,7 +23,8 @@ def keep(
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="a text; - reads it from stdin")] = None,
     uri: Annotated[str | None, typer.Option(
         metavar="URL", help="where the text is from; without a text, what is there is kept")] = None,
-    file: Annotated[Path | None, typer.Option(metavar="PATH", help="a file of this machine")] = None,
+    file: Annotated[list[Path] | None, typer.Option(
+        metavar="PATH", help="a file of this machine; may be given several times")] = None,
     title: Annotated[str | None, typer.Option(metavar="T")] = None,
     about: Annotated[str | None, typer.Option(metavar="WORDS", help="the file in your own words")] = None,
     scope: Annotated[list[str] | None, typer.Option(metavar="NAME", help="who may read it")] = None,
@@ -36,15 +38,36 @@ def keep(
     given = {
         "text": read_text() if text == "-" else text, "uri": uri, "title": title, "about": about,
         "scopes": scope or None, "observed_at": moment(observed_at), "expires_at": moment(expires_at),
-        "preserve_source": preserve_source or None, "upload": declared(file) if file else None,
+        "preserve_source": preserve_source or None,
     }
-    if not any(given[name] for name in ("text", "uri", "upload")):
+    if not (text or uri or file):
         raise WrongUsage("there is nothing to keep: give --text, --uri or --file")
+    if file and len(file) > 1:
+        if title or about:
+            raise WrongUsage("--title and --about are said of one file: keep it by itself")
+        keep_several(file, given)
+        return
+    declaration = {"upload": declared(file[0])} if file else {}
     client = connect()
-    done = client.keep(**given)
+    done = client.keep(**given, **declaration)
     if file and "upload" in done:
-        done = client.upload(done["upload"]["url"], file)
+        done = client.upload(done["upload"]["url"], file[0])
     finish(client, client.document(done["document_id"]), wait, done)
+
+
+def keep_several(files: list[Path], given: dict[str, Any]) -> None:
+    """One after the other; what they say answers by and by. One that is refused ends it, and is named."""
+    declarations = [declared(file) for file in files]
+    client, kept = connect(), []
+    for file, declaration in zip(files, declarations, strict=True):
+        try:
+            ticket = client.keep(**given, upload=declaration)["upload"]
+            kept.append(client.upload(ticket["url"], file) | {"file": str(file)})
+        except ApiProblem as error:
+            told = f"{file}: {error.detail} {len(kept)} of {len(files)} are kept"
+            raise Failed(told, {"kept": kept}) from error
+    rows = [(short(each["document_id"]), each["outcome"], cut(each["file"], 70)) for each in kept]
+    screen.show({"kept": kept}, table(("ID", "KEPT", "FILE"), rows, ""))
 
 
 def read_text() -> str:

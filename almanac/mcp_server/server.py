@@ -8,10 +8,13 @@ from uuid import UUID
 
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
-from mcp_types import ToolAnnotations
-from pydantic import Field
+from fastmcp.exceptions import ValidationError as WrongArguments
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools.base import ToolResult
+from mcp_types import CallToolRequestParams, ToolAnnotations
+from pydantic import Field, ValidationError
 
-from almanac import __version__
+from almanac import __version__, faults
 from almanac.mcp_server import fence
 from almanac.mcp_server.desk import Desk, Json, Refusal
 from almanac.mcp_server.pace import Pace
@@ -51,9 +54,33 @@ def make_server(open_desk: Open, chosen: Settings, **choices: Any) -> FastMCP:
         except Refusal as error:
             raise ToolError(str(error)) from error
 
+    mcp.add_middleware(ArgumentsTold())
     add_reading(mcp, at_desk)
     add_keeping(mcp, at_desk, chosen)
     return mcp
+
+
+class ArgumentsTold(Middleware):
+    """Wrong arguments are told as one line that a model can act on."""
+
+    async def on_call_tool(
+        self, context: MiddlewareContext[CallToolRequestParams],
+        call_next: CallNext[CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        try:
+            return await call_next(context)
+        except WrongArguments as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            known = f": known are {', '.join(await parameters(context))}"
+            raise ToolError(faults.told(error.__cause__.errors(include_url=False), known)) from error
+
+
+async def parameters(context: MiddlewareContext[CallToolRequestParams]) -> list[str]:
+    """The names of what the called tool takes."""
+    server = context.fastmcp_context
+    tool = await server.fastmcp.get_tool(context.message.name) if server else None
+    return list(tool.parameters["properties"]) if tool else []
 
 
 def add_reading(mcp: FastMCP, at_desk: Callable[[], Any]) -> None:

@@ -51,6 +51,15 @@ def connect(url: str) -> "psycopg.Connection[TupleRow]":
                          f"{first_line(error)}") from error
 
 
+def callers_refused(connection: "psycopg.Connection[TupleRow]") -> str | None:
+    """Why callers have no role of their own, as the last start found; see models.wall."""
+    try:
+        row = connection.execute("SELECT refused FROM callers_login").fetchone()
+    except psycopg.errors.UndefinedTable:  # before the first start
+        return None
+    return row[0] if row else None
+
+
 def libpq_url(url: str) -> str:
     """``url`` without SQLAlchemy's driver name."""
     return "postgresql" + url[url.index("://") :]

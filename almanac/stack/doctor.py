@@ -11,7 +11,7 @@ from pathlib import Path
 from almanac.settings import Settings
 from almanac.settings_shown import printable
 from almanac.stack import preflight
-from almanac.stack.database import connect
+from almanac.stack.database import callers_refused, connect
 from almanac.stack.errors import StackError
 from almanac.stack.finding import Finding
 from almanac.stack.parts import wanted_ports
@@ -88,11 +88,14 @@ def database(settings: Settings) -> Iterator[Finding]:
         yield embedded_postgres()
         return
     try:
-        connect(settings.database_url.get_secret_value()).close()
+        with connect(settings.database_url.get_secret_value()) as connection:
+            refused = callers_refused(connection)
     except StackError as error:
         yield Finding("PostgreSQL", False, str(error))
-    else:
-        yield Finding("PostgreSQL", True, "that of ALMANAC_DATABASE_URL answers")
+        return
+    yield Finding("PostgreSQL", True, "that of ALMANAC_DATABASE_URL answers")
+    if refused:
+        yield Finding("callers", None, f"held to their scopes, but under the tables' owner: {refused}")
 
 
 def embedded_postgres() -> Finding:

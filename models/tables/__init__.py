@@ -2,14 +2,17 @@
 
 from models.tables.answering import Interest, Judgment, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
+from models.tables.calling import OWNER, ApiToken, CallersLogin, Membership, Organization, Principal
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
-from models.tables.keeping import ApiToken, Artifact, UploadTicket
+from models.tables.keeping import Artifact, UploadTicket
 from models.tables.reading import CrawlDelay, Document, DocumentVersion, HostPause, Poll, Source
 
 __all__ = [
     "LIBRARY_SCOPE",
+    "OWNER",
     "ApiToken",
     "Artifact",
+    "CallersLogin",
     "Chunk",
     "ChunkVector",
     "Collection",
@@ -20,7 +23,10 @@ __all__ = [
     "HostPause",
     "Interest",
     "Judgment",
+    "Membership",
+    "Organization",
     "Poll",
+    "Principal",
     "Source",
     "Table",
     "UploadTicket",

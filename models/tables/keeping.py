@@ -1,4 +1,4 @@
-"""What is handed in, and who may come in."""
+"""What is handed in."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -8,7 +8,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.states import ArtifactState
-from models.tables.base import LIBRARY_SCOPE, NOW, Table, one_of, scoped
+from models.tables.base import NOW, Table, one_of, scoped
 
 
 class Artifact(Table):
@@ -67,19 +67,3 @@ class UploadTicket(Table):
     used_at: Mapped[datetime | None]
 
     __table_args__ = (scoped(), Index("ix_upload_ticket_expires_at", "expires_at"))
-
-
-class ApiToken(Table):
-    """A bearer token, stored hashed."""
-
-    __tablename__ = "api_token"
-
-    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
-    name: Mapped[str]
-    hash: Mapped[str] = mapped_column(unique=True)  # SHA-256, hex: the token has 256 random bits
-    scopes: Mapped[list[str]] = mapped_column(default=lambda: [LIBRARY_SCOPE])
-    created_at: Mapped[datetime] = mapped_column(server_default=NOW)
-    last_used_at: Mapped[datetime | None]
-    revoked_at: Mapped[datetime | None]
-
-    __table_args__ = (scoped(),)

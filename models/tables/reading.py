@@ -139,6 +139,7 @@ class Document(Table):
     __table_args__ = (
         one_of("state", DocumentState),
         scoped(),
+        CheckConstraint("scopes = sorted_scopes(scopes)", name="scopes_sorted"),
         Index("uq_document_key_scopes", "key", "scopes", unique=True,
               postgresql_where=sql("state <> 'removed'")),
         Index("ix_document_due", "due_at", postgresql_where=sql("due_at IS NOT NULL")),
@@ -151,6 +152,7 @@ class Document(Table):
         Index("ix_document_duplicate_of", "duplicate_of", postgresql_where=sql("duplicate_of IS NOT NULL")),
         Index("ix_document_given_hash", "given_hash", postgresql_where=sql("given_hash IS NOT NULL")),
         Index("ix_document_artifact_id", "artifact_id", postgresql_where=sql("artifact_id IS NOT NULL")),
+        Index("ix_document_recheck", "id", postgresql_where=sql("recheck IS NOT NULL")),
         Index("ix_document_subject_title", "subject_title",
               postgresql_where=sql("subject_title IS NOT NULL")),
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, Select, and_, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import aliased
 
@@ -25,6 +25,7 @@ FIELDS = ("topics", "entities", "keywords", "summary", "category", "content_type
 log = logging.getLogger(__name__)
 
 Rows = Sequence[Row[Any]]
+ANSWERS = and_(Document.version_id == DocumentVersion.id, Document.state != DocumentState.REMOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,25 @@ def reanalyse(db: Database, analyser: Analyser, limit: int, after: UUID, now: da
     foreign = or_(VersionAnalysis.version_id.is_(None), VersionAnalysis.analyser != analyser.name,
                   VersionAnalysis.note.is_not(None))
     which = foreign if documents is None else Document.id.in_(documents)
-    answers = and_(Document.version_id == DocumentVersion.id, Document.state != DocumentState.REMOVED)
-    rows = load(db, answers, DocumentVersion.id > after, which, limit=limit)
+    rows = load(db, ANSWERS, DocumentVersion.id > after, which, limit=limit)
     return [Reanalysed(row.document_id, row.id, row.url, row.content_type,
                        analysis.content_type if analysis else None)
             for row, analysis in analyse(db, analyser, rows, now)]
+
+
+def recheck(db: Database, analyser: Analyser, limit: int, now: datetime) -> list[Reanalysed]:
+    """Judge again the versions that answer of documents that are marked for another look. The mark goes, and
+    the document says why it was, unless it was marked anew meanwhile.
+    """
+    rows = load(db, ANSWERS, Document.recheck.is_not(None), limit=limit)
+    done = []
+    for row, analysis in analyse(db, analyser, rows, now):
+        told = "looked at again" if analysis else "another look at it failed"
+        same = Document.id == row.document_id, Document.recheck == row.recheck
+        db.execute(update(Document).where(*same).values(recheck=None, reason=f"{told}: {row.recheck}"))
+        done.append(Reanalysed(row.document_id, row.id, row.url, row.content_type,
+                               analysis.content_type if analysis else None))
+    return done
 
 
 def analyse(
@@ -103,8 +118,8 @@ def versions() -> Select[Any]:
     return (
         select(DocumentVersion.id, DocumentVersion.document_id, DocumentVersion.scopes, DocumentVersion.title,
                DocumentVersion.blocks, DocumentVersion.text, DocumentVersion.language, DocumentVersion.author,
-               Document.published_at, DocumentVersion.published_at.label("dated"), Document.url, Source.kind,
-               VersionAnalysis.content_type)
+               Document.published_at, DocumentVersion.published_at.label("dated"), Document.url,
+               Document.recheck, Source.kind, VersionAnalysis.content_type)
         .join(DocumentVersion.document).join(Document.source)
         .outerjoin(VersionAnalysis, VersionAnalysis.version_id == DocumentVersion.id)
         .order_by(DocumentVersion.id)

@@ -55,7 +55,7 @@ def answer(db: Database, model: LanguageModel | None, question: Question, found:
             {"role": "user", "content": material(question, found.prompt)}]))
     except StageError as error:
         return Answer(found, model.name, None, _sentence(f"{error.reason}; {THE_EXCERPTS}"), _since(began))
-    checked = check_against(db, found.retrieval_id, text, question.scopes)
+    checked = check_against(db, found.retrieval_id, text)
     return Answer(found, model.name, *_judged(text, checked), milliseconds=_since(began))
 
 

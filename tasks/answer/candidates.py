@@ -25,7 +25,7 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.orm import InstrumentedAttribute, aliased
+from sqlalchemy.orm import aliased
 
 from models.session import Database
 from models.states import ChunkState, DocumentState
@@ -170,7 +170,7 @@ def _load(db: Database, embedder: Embedder, question: Question, ids: Sequence[UU
              for name, value in question.where._asdict().items()}
     return db.execute(LIVE_ROWS, where | {
         "ids": ids, "embedder": embedder.name, "used_since": now - RECENTLY, "now": now,
-        "own_scopes": sorted(set(question.scopes))})
+        "own_scopes": list(question.own)})
 
 
 def _candidate(row: Row[Any]) -> Candidate:
@@ -180,12 +180,6 @@ def _candidate(row: Row[Any]) -> Candidate:
         row.source_kind, row.source_weight, row.first_seen, row.last_used, row.source_id, row.position,
         row.gap, row.vector and np.frombuffer(row.vector, STORED).astype(np.float32), about,
         row.content_type, tuple(Place.from_json(place) for place in row.also_at or ()))
-
-
-def readable(*scopes: InstrumentedAttribute[list[str]]) -> ColumnElement[bool]:
-    """Whether the reader has every scope of each row; the reader's are the parameter ``scopes``."""
-    reader = bindparam("scopes", type_=ARRAY(Text))
-    return and_(*(row.contained_by(reader) for row in scopes))
 
 
 def _passing() -> ColumnElement[bool]:
@@ -211,7 +205,7 @@ def _copies() -> ScalarSelect[Any]:
     some = (
         select(place.label("place")).join(home, home.id == copy.source_id)
         .where(copy.duplicate_of == Document.id, copy.state == DocumentState.DUPLICATE,
-               home.removed_at.is_(None), readable(copy.scopes, home.scopes))
+               home.removed_at.is_(None))
         .order_by(copy.discovered_at, copy.id).limit(MOST_COPIES).correlate(Document).subquery()
     )
     return select(func.jsonb_agg(some.c.place)).scalar_subquery()
@@ -220,7 +214,7 @@ def _copies() -> ScalarSelect[Any]:
 def _last_used() -> ScalarSelect[Any]:
     return (
         select(func.max(UsageEvent.happened_at))
-        .where(UsageEvent.document_id == Document.id, UsageEvent.used, readable(UsageEvent.scopes),
+        .where(UsageEvent.document_id == Document.id, UsageEvent.used,
                UsageEvent.happened_at > bindparam("used_since"))
         .correlate(Document).scalar_subquery()
     )
@@ -259,7 +253,7 @@ def _live_rows() -> Select[Any]:
         .outerjoin(VersionAnalysis, VersionAnalysis.version_id == found.version_id)
         .where(found.state == ChunkState.LIVE, Document.state != DocumentState.REMOVED,
                Source.removed_at.is_(None), unexpired(),
-               readable(found.scopes, Document.scopes, Source.scopes), _passing())
+               found.scopes.contained_by(bindparam("scopes", type_=ARRAY(Text))), _passing())
     )
 
 

@@ -111,9 +111,9 @@ class Proof:
         return f"[{found['words']}]" if LABEL.fullmatch(found["words"]) else found["words"]
 
 
-def check_against(db: Database, retrieval_id: UUID, text: str, scopes: Sequence[str]) -> Checked | None:
+def check_against(db: Database, retrieval_id: UUID, text: str) -> Checked | None:
     """The text held against what this retrieval has shown and is still there; none for an unknown one."""
-    cited = cite_all(db, retrieval_id, scopes)
+    cited = cite_all(db, retrieval_id)
     return check(text, {each.label: each for each in cited if each.used}) if cited else None
 
 

@@ -12,7 +12,6 @@ from sqlalchemy.orm import aliased
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent
-from tasks.answer.candidates import readable
 from tasks.answer.origin import Origin, columns, origin
 
 AROUND = 500  # characters shown on each side of an excerpt
@@ -63,18 +62,18 @@ class Citation:
         } | self.origin.to_json()
 
 
-def cite(db: Database, retrieval_id: UUID, label: str, scopes: Sequence[str]) -> Citation | None:
+def cite(db: Database, retrieval_id: UUID, label: str) -> Citation | None:
     """The record behind a label; none where there is none, may not be read, or what it cites is removed."""
-    return next(iter(_citations(db, retrieval_id, label, scopes)), None)
+    return next(iter(_citations(db, retrieval_id, label)), None)
 
 
-def cite_all(db: Database, retrieval_id: UUID, scopes: Sequence[str]) -> list[Citation]:
+def cite_all(db: Database, retrieval_id: UUID) -> list[Citation]:
     """Every label of a retrieval that has a record, as ``cite`` gives it, in no order."""
-    return _citations(db, retrieval_id, None, scopes)
+    return _citations(db, retrieval_id, None)
 
 
-def _citations(db: Database, retrieval_id: UUID, label: str | None, scopes: Sequence[str]) -> list[Citation]:
-    rows = db.execute(RECORDS, {"retrieval_id": retrieval_id, "label": label, "scopes": list(scopes)})
+def _citations(db: Database, retrieval_id: UUID, label: str | None) -> list[Citation]:
+    rows = db.execute(RECORDS, {"retrieval_id": retrieval_id, "label": label})
     return [
         Citation(
             retrieval_id, row.label, row.used, row.document_id, row.version_id, row.number, row.chunk_id,
@@ -125,8 +124,7 @@ def _records() -> Select[Any]:
         .join(survivor, survivor.id == merges.c.id)
         .join(Source, Source.id == survivor.source_id)
         .outerjoin(answering, answering.id == survivor.version_id)
-        .where(_asked(), Source.removed_at.is_(None),
-               readable(UsageEvent.scopes, DocumentVersion.scopes, survivor.scopes, Source.scopes))
+        .where(_asked(), Source.removed_at.is_(None))
     )
 
 

@@ -14,7 +14,7 @@ from models.blocks import digest
 from models.session import Database
 from models.tables import Document, Judgment, UsageEvent
 from tasks.answer.about import asked_words
-from tasks.answer.candidates import Found, begin, find, readable
+from tasks.answer.candidates import Found, begin, find
 from tasks.answer.choose import choose
 from tasks.answer.question import Question
 from tasks.answer.rank import WEIGHTS, Reader, Weights, rank
@@ -42,8 +42,7 @@ def judge(db: Database, retrieval_id: UUID, verdicts: Mapping[str, bool], scopes
     """
     rows = db.execute(
         select(UsageEvent.label, UsageEvent.query, UsageEvent.previous, UsageEvent.document_id)
-        .where(UsageEvent.retrieval_id == retrieval_id, UsageEvent.label.in_(list(verdicts)),
-               readable(UsageEvent.scopes)), {"scopes": list(scopes)})
+        .where(UsageEvent.retrieval_id == retrieval_id, UsageEvent.label.in_(list(verdicts))))
     said: dict[UUID, dict[str, Any]] = {}  # a document's best label speaks for it
     for row in sorted(rows, key=lambda row: int(row.label[1:]), reverse=True):
         said[row.document_id] = {
@@ -64,8 +63,8 @@ def judgments(db: Database, scopes: Sequence[str]) -> list[dict[str, Any]]:
         select(Judgment.id, Judgment.query, Judgment.previous, Judgment.document_id, Judgment.good,
                Judgment.judged_at, Document.title, Document.url)
         .join(Document, Document.id == Judgment.document_id)
-        .where(Judgment.scopes == sorted(set(scopes)), readable(Document.scopes))
-        .order_by(Judgment.judged_at.desc(), Judgment.id), {"scopes": list(scopes)})
+        .where(Judgment.scopes == sorted(set(scopes)))
+        .order_by(Judgment.judged_at.desc(), Judgment.id))
     return [{"id": str(row.id), "query": row.query, "previous": row.previous, "good": row.good,
              "document_id": str(row.document_id), "title": row.title, "url": row.url,
              "judged_at": row.judged_at.isoformat()} for row in rows]

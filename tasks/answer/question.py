@@ -30,13 +30,14 @@ class Question:
     budget_tokens: int | None = None  # tokens of the prompt block at most, as the embedder counts them
     min_similarity: float | None = None  # cosine; none: the library's own minimum
     explain: bool = False
-    scopes: tuple[str, ...] = (LIBRARY_SCOPE,)  # what the reader may read
+    scopes: tuple[str, ...] = (LIBRARY_SCOPE,)  # where to look
     recent: bool | None = None  # whether it is about recent developments; none: its wording says
     sources: tuple[UUID, ...] | None = None
     since: date | datetime | None = None  # published then or later
     until: date | datetime | None = None  # published before then; a day is included
     content_types: tuple[str, ...] | None = None
     languages: tuple[str, ...] | None = None
+    reader: tuple[str, ...] = ()  # whose profile and record it belongs to; none: of ``scopes``
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "query", _clean(self.query))
@@ -45,6 +46,11 @@ class Question:
         object.__setattr__(self, "until", _moment(self.until, days=1))
         if reason := next(self._refusals(), None):
             raise ValueError(reason)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The scopes of what is remembered of it: sorted, each once."""
+        return tuple(sorted(set(self.reader or self.scopes)))
 
     @property
     def wants_recent(self) -> bool:

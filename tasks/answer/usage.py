@@ -26,7 +26,7 @@ def record(db: Database, retrieval_id: UUID, question: Question, excerpts: Seque
     """
     if not excerpts:
         return
-    scopes = sorted(set(question.scopes))
+    scopes = list(question.own)
     values = {"retrieval_id": retrieval_id, "query": question.query, "previous": question.previous,
               "happened_at": now, "scopes": scopes, "rows": [_row(excerpt) for excerpt in excerpts]}
     if learned:

@@ -1,6 +1,6 @@
 """A source changed by its owner: as it would be is checked whole, as a new one is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ FORGOTTEN: Mapping[str, Any] = {"etag": None, "last_modified": None, "body_hash"
 
 
 def edit_source(
-    db: Database, source_id: UUID, scopes: Sequence[str], changes: Mapping[str, Any], now: datetime
+    db: Database, source_id: UUID, changes: Mapping[str, Any], now: datetime
 ) -> bool:
     """Change what ``changes`` names, of CHANGEABLE, and nothing else; whether there is such a source.
 
@@ -37,7 +37,7 @@ def edit_source(
     the other way round.
     """
     with db.begin() as session:
-        source = session.scalar(of_owner(source_id, scopes).with_for_update())
+        source = session.scalar(standing(source_id).with_for_update())
         if source is None:
             return False
         wish = wished(source, changes)
@@ -54,15 +54,14 @@ def edit_source(
 
 
 async def preview_edit(
-    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, scopes: Sequence[str],
-    changes: Mapping[str, Any],
+    db: Database, fetcher: Fetcher, parser: Parser, source_id: UUID, changes: Mapping[str, Any],
 ) -> dict[str, Any] | None:
     """What a look at the source would find if it were changed so; nothing is saved. None: no such source.
 
     Raises ValueError for what cannot be, and the StageError of a look that failed.
     """
     with db.begin() as session:
-        source = session.scalar(of_owner(source_id, scopes))
+        source = session.scalar(standing(source_id))
     if source is None:
         return None
     wish = wished(source, changes)
@@ -71,9 +70,8 @@ async def preview_edit(
     return await preview(fetcher, parser, look, source.kind, wish.name)
 
 
-def of_owner(source_id: UUID, scopes: Sequence[str]) -> Any:
-    own = Source.id == source_id, Source.removed_at.is_(None), Source.scopes.contained_by(list(scopes))
-    return select(Source).where(*own)
+def standing(source_id: UUID) -> Any:
+    return select(Source).where(Source.id == source_id, Source.removed_at.is_(None))
 
 
 def wished(source: Source, changes: Mapping[str, Any]) -> NewSource:

@@ -1,6 +1,5 @@
 """What the owner decides about refused versions, and the report that helps to decide."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,13 +19,13 @@ RESULT = (GateResult.gate, GateResult.expectation, GateResult.severity, GateResu
           GateResult.observed, GateResult.passage)
 
 
-def release(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
+def release(db: Database, document_id: UUID) -> bool:
     """Let the document's refused version be indexed, as it is; whether there is one.
 
     Gates that let it pass, or refused it, are not asked again. Raises ValueError for what nobody can release.
     """
     with db.begin() as session:
-        if (version := refused(session, document_id, scopes)) is None:
+        if (version := refused(session, document_id)) is None:
             return False
         against = session.execute(select(GateResult.gate, GateResult.severity, GateResult.reason).where(
             GateResult.version_id == version.id)).all()
@@ -39,23 +38,22 @@ def release(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
         return True
 
 
-def reject(db: Database, document_id: UUID, scopes: Sequence[str]) -> bool:
+def reject(db: Database, document_id: UUID) -> bool:
     """Confirm the refusal: the version is never indexed; whether there is one. A changed page has another."""
     with db.begin() as session:
-        if (version := refused(session, document_id, scopes)) is None:
+        if (version := refused(session, document_id)) is None:
             return False
         decide(session, version.id, Verdict.REJECTED)
         move(session, document_id, DocumentState.REJECTED, REJECTED)
         return True
 
 
-def refused(session: Session, document_id: UUID, scopes: Sequence[str]) -> Any:
+def refused(session: Session, document_id: UUID) -> Any:
     """The version that a gate refused and nothing has overtaken, locked; a rejected one, too."""
     return session.execute(
         select(DocumentVersion.id, DocumentVersion.passed)
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(Document.id == document_id, Document.scopes.contained_by(list(scopes)),
-               Document.state != DocumentState.REMOVED, *STANDING,
+        .where(Document.id == document_id, Document.state != DocumentState.REMOVED, *STANDING,
                DocumentVersion.verdict.in_([Verdict.QUARANTINED, Verdict.REJECTED]))
         .with_for_update()).one_or_none()
 
@@ -76,7 +74,7 @@ def move(session: Session, document: UUID, state: DocumentState, reason: str) ->
 
 
 def report(
-    db: Database, scopes: Sequence[str], verdict: Verdict | None = None, severity: Severity | None = None,
+    db: Database, verdict: Verdict | None = None, severity: Severity | None = None,
     gate: str | None = None, source_id: UUID | None = None, limit: int = PAGE, after: str | None = None,
 ) -> Json:
     """A page of what gates found in versions that stand, last judged first, and the sources that are flagged.
@@ -85,7 +83,7 @@ def report(
     result has the document's id, title, address and state, and the gate's words. ValueError for a cursor that
     is none.
     """
-    page = results(scopes).join(Document, Document.id == GateResult.document_id).join(
+    page = results().join(Document, Document.id == GateResult.document_id).join(
         DocumentVersion, DocumentVersion.id == GateResult.version_id).add_columns(
         Document.id.label("document_id"), Document.url, DocumentVersion.title, Document.state,
         DocumentVersion.number.label("version"), DocumentVersion.verdict,
@@ -97,32 +95,31 @@ def report(
         page = page.where(tuple_(GateResult.judged_at, GateResult.id) < placed(after))
     with db.snapshot() as session:
         rows = session.execute(page.limit(limit + 1)).mappings().all()
-        flagged = session.execute(results(scopes).where(
+        flagged = session.execute(results().where(
             GateResult.version_id.is_(None), Source.removed_at.is_(None))).mappings().all()
-        counts = {row.verdict: row.versions for row in session.execute(counted(scopes))}
+        counts = {row.verdict: row.versions for row in session.execute(counted())}
     last = rows[limit - 1] if len(rows) > limit else None
     return {"results": [told(row) for row in rows[:limit]],
             "next": last and f"{last['judged_at'].isoformat()}_{last['id']}",
             "sources": [told(row) for row in flagged], "counts": counts}
 
 
-def results(scopes: Sequence[str]) -> Select[Any]:
+def results() -> Select[Any]:
     """What gates found, with the source that it is of, newest first."""
     columns: list[Any] = [GateResult.id, GateResult.judged_at, *RESULT, Source.id.label("source_id"),
                           Source.name.label("source")]
     return (
         select(*columns)
         .join(Source, Source.id == GateResult.source_id)
-        .where(GateResult.scopes.contained_by(list(scopes)))
         .order_by(GateResult.judged_at.desc(), GateResult.id.desc()))
 
 
-def counted(scopes: Sequence[str]) -> Select[str | None, int]:
+def counted() -> Select[str | None, int]:
     return (
         select(DocumentVersion.verdict, func.count().label("versions"))
         .join(Document, Document.id == DocumentVersion.document_id)
         .where(DocumentVersion.verdict.is_not(None), DocumentVersion.superseded_at.is_(None),
-               Document.state != DocumentState.REMOVED, DocumentVersion.scopes.contained_by(list(scopes)))
+               Document.state != DocumentState.REMOVED)
         .group_by(DocumentVersion.verdict))
 
 

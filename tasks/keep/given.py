@@ -107,7 +107,7 @@ def way_of(names: Set[str]) -> Way:
     return way
 
 
-def check(given: Given, limits: Limits) -> Way:
+def check(given: Given, limits: Limits, now: datetime) -> Way:
     """The door, for what keeps the limits. Raises Rejected, with every reason."""
     way = way_of(given.names)
     sizes = (
@@ -121,6 +121,9 @@ def check(given: Given, limits: Limits) -> Way:
         wrong.append(why)
     if given.text is not None and not given.text.strip():
         wrong.append("the text says nothing")
+    if given.expires_at and given.expires_at <= now:
+        wrong.append(f"expires_at is {given.expires_at.isoformat()}, which has passed: give a time to come, "
+                     "or leave it out")
     if wrong:
         raise Rejected(wrong)
     return way

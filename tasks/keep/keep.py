@@ -2,9 +2,11 @@
 
 import asyncio
 from asyncio import to_thread
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
+from tasks.errors import Rejected
 from tasks.keep import tickets
 from tasks.keep.addresses import keep_address
 from tasks.keep.files import Doors
@@ -14,6 +16,25 @@ from tasks.keep.texts import keep_texts
 from tasks.keep.tickets import Ticket
 from tasks.ports import Fetcher
 
+MOST_AT_ONCE = 1_000  # texts
+MOST_REASONS = 10
+
+
+async def keep_batch(doors: Doors, given: Sequence[Given], now: datetime) -> list[Kept]:
+    """Keep texts that are all for one scope set, in order. Those that are known as they are cost one
+    statement for all hashes and one look-up. Raises Rejected where one may not be kept; then none is.
+    """
+    wrong = []
+    for place, each in enumerate(given):
+        try:
+            if check(each, doors.limits, now) is not Way.TEXT:
+                wrong.append(f"texts.{place}: it is no text")
+        except Rejected as error:
+            wrong += [f"texts.{place}: {reason}" for reason in error.reasons]
+    if wrong:
+        raise Rejected(wrong[:MOST_REASONS])
+    return await to_thread(asyncio.run, keep_texts(doors.db, doors.parser, given, now))
+
 
 async def keep(doors: Doors, fetcher: Fetcher, given: Given, now: datetime) -> Kept | Ticket:
     """Keep a text or what is at an address, or promise to take a file.
@@ -21,7 +42,7 @@ async def keep(doors: Doors, fetcher: Fetcher, given: Given, now: datetime) -> K
     Raises Rejected, with every reason, for what may not be kept; what the fetcher raises for its address; and
     Transient where the scanner or the store is away. Then nothing is written.
     """
-    match check(given, doors.limits):
+    match check(given, doors.limits, now):
         case Way.TEXT:
             work = keep_texts(doors.db, doors.parser, [given], now)
             return (await to_thread(asyncio.run, work))[0]

@@ -1,4 +1,6 @@
-"""Bytes that nothing leads to any more are deleted: of documents that were removed, and of a crash."""
+"""What nothing leads to any more is deleted: bytes of documents that were removed, and of a crash; and
+promises to take a file that have run out.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,6 +10,7 @@ from sqlalchemy import select, update
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Artifact, Document
+from tasks.keep import tickets
 from tasks.ports import Store
 
 GRACE = timedelta(days=1)  # between the bytes of a file and its row lies a moment
@@ -16,6 +19,7 @@ AT_ONCE = 1_000
 
 async def sweep(db: Database, store: Store, now: datetime) -> int:
     """Delete what lies in the store for a day without leading back to a document; how much that was."""
+    tickets.forget(db, now)
     old = [key async for key, written_at in store.written() if written_at < now - GRACE]
     lost = [key for at in range(0, len(old), AT_ONCE) for key in unknown(db, old[at:at + AT_ONCE])]
     for key in lost:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from asyncio import to_thread
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
@@ -35,13 +35,12 @@ class Ticket:
 
 
 def issue(db: Database, given: Given, now: datetime) -> Ticket:
-    """A ticket for the file that ``given`` declares; those that have run out long ago are forgotten."""
+    """A ticket for the file that ``given`` declares."""
     declared = given.upload
     if declared is None:
         raise ValueError("only an upload gets a ticket")
     ticket = Ticket(secrets.token_urlsafe(32), now + LIFETIME)
     with db.begin() as session:
-        session.execute(delete(UploadTicket).where(UploadTicket.expires_at < now - timedelta(days=1)))
         session.execute(insert(UploadTicket).values(
             hash=hash_of(ticket.secret), scopes=list(given.scopes), name=declared.name,
             media_type=declared.media_type, size=declared.size, sha256=declared.sha256, title=given.title,
@@ -49,6 +48,12 @@ def issue(db: Database, given: Given, now: datetime) -> Ticket:
             subject_type=given.subject and given.subject.type,
             subject_title=given.subject and given.subject.title))
     return ticket
+
+
+def forget(db: Database, now: datetime) -> None:
+    """Delete those that have run out long ago."""
+    with db.begin() as session:
+        session.execute(delete(UploadTicket).where(UploadTicket.expires_at < now - timedelta(days=1)))
 
 
 async def upload(doors: Doors, secret: str, chunks: AsyncIterator[bytes], now: datetime) -> Kept:
@@ -63,7 +68,8 @@ async def upload(doors: Doors, secret: str, chunks: AsyncIterator[bytes], now: d
     try:
         async with received(chunks, doors.folder, row.size) as file:
             hold_to(row, file)
-            work = keep_file(doors, given_by(row), file, Original(file.path, row.name, row.media_type), now)
+            mine = replace(doors, db=doors.db.caller(row.scopes))  # who asked for it wrote into these
+            work = keep_file(mine, given_by(row), file, Original(file.path, row.name, row.media_type), now)
             return await to_thread(asyncio.run, work)  # which waits for the database, in a loop of its own
     except Rejected:
         raise

@@ -9,4 +9,5 @@ from tasks.steps.running import Row, now
 async def answer(question: Question) -> Row:
     """The retrieval that HTTP gives too."""
     one = wiring.library()
-    return retrieve(one.db, one.embedder, one.index, question, now(), one.settings.min_similarity).to_json()
+    reader, minimum = one.db.caller(question.scopes, writes=()), one.settings.min_similarity
+    return retrieve(reader, one.embedder, one.index, question, now(), minimum).to_json()

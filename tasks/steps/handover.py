@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from almanac import wiring
 from models.states import ChunkState
-from models.tables import Chunk
+from models.tables import Chunk, Document
 from tasks import read
 from tasks.index import follow
 from tasks.keep import convert
@@ -34,8 +34,8 @@ async def hand_to_index() -> None:
 
 
 def index_lags() -> bool:
-    """Versions wait that the owner's limits let through, chunks that answer no more are still there, or
-    the last run failed.
+    """Versions wait that the owner's limits let through, documents for another look, chunks that answer no
+    more are still there, or the last run failed.
     """
     if "index" in wiring.library().trouble:
         return True
@@ -43,7 +43,9 @@ def index_lags() -> bool:
     held = follow.held(db, settings.articles_per_hour, settings.articles_per_day, now())
     with db.begin() as session:
         retiring = session.scalar(select(Chunk.id).where(Chunk.state == ChunkState.RETIRING).limit(1))
-    return retiring is not None or follow.waiting(db) > held
+        marked = session.scalar(select(Document.id).where(
+            Document.recheck.is_not(None), Document.version_id.is_not(None)).limit(1))
+    return retiring is not None or marked is not None or follow.waiting(db) > held
 
 
 async def start(flow: str) -> None:

@@ -10,7 +10,7 @@ from prefect.cache_policies import NO_CACHE
 
 from almanac import wiring
 from models.session import Database
-from tasks.analyse.follow import analyse_versions, reanalyse
+from tasks.analyse.follow import analyse_versions, reanalyse, recheck
 from tasks.chunk import cut
 from tasks.index import follow
 from tasks.steps.retries import RETRIED
@@ -21,7 +21,9 @@ GRACE_SECONDS = 5  # for questions that began with the collection that is left
 
 @task(task_run_name="index versions", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
 async def index_versions(limit: int) -> int:
-    """Bring a batch of versions that wait into the index; how many. What a crash left is finished first."""
+    """Bring a batch of versions that wait into the index; how many. What a crash left is finished first, and
+    what was marked for another look gets it.
+    """
     one = wiring.library()
     settings, started = one.settings, now()
     analyse = partial(analyse_versions, one.db, one.analyser, now=started)
@@ -29,9 +31,11 @@ async def index_versions(limit: int) -> int:
         indexed = await in_thread(
             follow.index_versions, one.db, one.embedder, one.index, cut, limit,
             settings.articles_per_hour, settings.articles_per_day, started, one.worker, analyse, one.gate)
+        again = await in_thread(recheck, one.db, one.analyser, limit, started)
+        await in_thread(follow.describe, one.db, one.index, [it.version_id for it in again])
     await show("indexed", [
         {"address": it.url, "chunks": it.chunks, "embedded": it.embedded} for it in indexed])
-    return len(indexed)
+    return len(indexed) + len(again)
 
 
 @task(task_run_name="reanalyse versions", cache_policy=NO_CACHE, persist_result=False, **RETRIED)

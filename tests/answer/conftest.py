@@ -164,12 +164,17 @@ class Library:
             session.query(type(row)).filter_by(id=row.id).update(values)
 
     def ask(self, query: str, now: datetime = NOW, **wanted: Any) -> Retrieval:
-        return retrieve(self.db, self.embedder, self.index, Question(query, **wanted), now)
+        question = Question(query, **wanted)
+        return retrieve(self.reader(question.own), self.embedder, self.index, question, now)
+
+    def reader(self, scopes: Sequence[str] = (LIBRARY_SCOPE,)) -> Database:
+        """The database as a reader of these scopes sees it."""
+        return self.db.caller(scopes)
 
     def cite(
         self, retrieval: Retrieval, label: str, scopes: Sequence[str] = (LIBRARY_SCOPE,)
     ) -> Citation | None:
-        return cite(self.db, retrieval.retrieval_id, label, scopes)
+        return cite(self.db.caller(scopes), retrieval.retrieval_id, label)
 
     def _add(self, row: Any) -> Any:
         with self.db.begin() as session:

@@ -152,7 +152,7 @@ def test_a_retrievals_own_record_decides(library: Any) -> None:
     text = "Strike [K1]. Again [K2]. More [K3]. Never [K9]."
 
     def told(scopes: list[str]) -> Checked | None:
-        return check_against(library.db, found.retrieval_id, text, scopes)
+        return check_against(library.db.caller(scopes), found.retrieval_id, text)
 
     first = told(["library"])
     assert first is not None
@@ -162,4 +162,4 @@ def test_a_retrievals_own_record_decides(library: Any) -> None:
     assert then is not None
     assert (then.text, list(then.unknown)) == ("Strike [K1]. Again. More. Never.", ["K2", "K3", "K9"])
     assert told(["ada"]) is None
-    assert check_against(library.db, uuid4(), text, ["library"]) is None
+    assert check_against(library.db.caller(["library"]), uuid4(), text) is None

@@ -158,4 +158,4 @@ def test_a_retired_chunk_is_still_history_that_can_be_cited(library: Any) -> Non
 
 
 def test_a_retrieval_that_never_was_cites_nothing(library: Any) -> None:
-    assert cite(library.db, uuid4(), "K1", ["library"]) is None
+    assert cite(library.db.caller(["library"]), uuid4(), "K1") is None

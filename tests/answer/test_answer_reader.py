@@ -123,7 +123,8 @@ def test_nothing_that_is_the_readers_costs_a_trip_more(library: Any) -> None:
         library.analyse(library.document(source, f"{ASKED} {n}", title=str(n)), keywords=["ferry strike"])
     interests.keep(library.db, MINE, "labour", 0.9, NOON)
     said: list[str] = []
-    event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
+    engine = library.reader().engine
+    event.listen(engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     library.ask(ASKED, since=date(2020, 1, 1), content_types=("news",))  # nothing: no record either
     library.ask(ASKED, content_types=("news",), languages=("en",), sources=(source.id,))
     assert said == ["WITH", "WITH", "WITH"]  # rows; rows, and a record that learns
@@ -150,7 +151,7 @@ def test_judgments_are_kept_changed_and_taken_back(library: Any) -> None:
     assert judge.judge(library.db, found.retrieval_id, {"K1": True, "K2": False, "K9": True}, MINE, NOON) == [
         "K1", "K2"]
     assert judge.judge(library.db, found.retrieval_id, {"K2": True}, MINE, NOON + timedelta(1)) == ["K2"]
-    assert judge.judge(library.db, found.retrieval_id, {"K1": True}, ["ada"], NOON) == []
+    assert judge.judge(library.reader(["ada"]), found.retrieval_id, {"K1": True}, ["ada"], NOON) == []
     told = judge.judgments(library.db, MINE)
     assert [(it["query"], it["good"]) for it in told] == [(ASKED, True)] * 2
     assert judge.withdraw(library.db, told[0]["id"], ["ada"]) is False
@@ -173,7 +174,8 @@ def test_a_replay_says_what_a_change_of_weights_would_do_and_leaves_no_trace(lib
                             judge.weights_of(weights))
 
     said: list[str] = []
-    event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
+    engine = library.reader().engine
+    event.listen(engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     [one] = replayed(source=0.0)
     assert (one.query, one.good) == (ASKED, 1)
     assert one.before == 1  # 0.6 * 0.894 + 0.1 * 1.0 against 0.6 * 1.0

@@ -311,7 +311,8 @@ def test_beside_the_index_it_costs_one_statement_and_one_insert(library: Any) ->
     for _ in range(9):
         library.document(library.source(), alike(6))
     said: list[str] = []
-    event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
+    engine = library.reader().engine
+    event.listen(engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     library.ask(ASKED)
     assert said == ["WITH", "INSERT"]
 
@@ -321,8 +322,10 @@ def test_what_was_used_is_readable_at_once_but_does_not_wait_for_the_disk(librar
     library.document(library.source(), ASKED)
     db = library.db
     db.execute(text(f"ALTER DATABASE {db.engine.url.database} SET synchronous_commit = on"))
-    db.engine.dispose()
+    for each in (db, library.reader()):
+        each.engine.dispose()
     db.execute(text("CREATE TABLE noted (waits text)"))
+    db.execute(text("GRANT INSERT ON noted TO PUBLIC"))
     db.execute(text("""CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO noted VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$"""))
     db.execute(text("""CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON usage_event

@@ -20,8 +20,8 @@ from almanac.api.app import create_app
 from almanac.stack.postgres import Postgres
 from almanac.wiring import Library
 from models.session import Database
-from tasks import curate
-from tasks.analyse.follow import analyse_versions, reanalyse
+from tasks.analyse.follow import analyse_versions, reanalyse, recheck
+from tasks.callers import tokens
 from tasks.chunk import cut
 from tasks.discover import poll
 from tasks.errors import Transient
@@ -92,6 +92,7 @@ class Threads:
         analyse = partial(analyse_versions, it.db, it.analyser, now=now)
         follow.index_versions(it.db, it.embedder, it.index, cut, 100, hour, day, datetime.now(UTC),
                               analyse=analyse, gate=it.gate)
+        recheck(it.db, it.analyser, 100, now)
 
 
 class Household:
@@ -100,7 +101,7 @@ class Household:
     def __init__(self, db: Database, home: Path) -> None:
         self.library = SmallLibrary(db, home, ARTICLES)
         self.runs, self.parts = Threads(self.library), dict(WELL)
-        curate.ensure_token(db, TOKEN)
+        tokens.ensure_token(db, TOKEN)
         self.app: FastAPI = create_app(cast(Library, self.library), self.runs, TOKEN, lambda: self.parts)
 
 

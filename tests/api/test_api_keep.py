@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from models.session import Database
 from models.tables import Document
-from tasks import curate
+from tasks.callers import tokens
 from tasks.errors import Away
 
 pytestmark = pytest.mark.database
@@ -53,7 +53,7 @@ async def ask(api: httpx.AsyncClient, query: str) -> list[dict[str, Any]]:
 @pytest.fixture
 async def family(household: Household, db: Database) -> AsyncIterator[httpx.AsyncClient]:
     """Somebody who reads and writes what is the family's, and nothing else."""
-    _, token = curate.make_token(db, "family", ["family"])
+    _, token = tokens.make_token(db, "family", ["family"])
     transport = httpx.ASGITransport(household.app, raise_app_exceptions=False)
     async with httpx.AsyncClient(
         transport=transport, base_url="http://localhost", headers={"Authorization": f"Bearer {token}"}
@@ -227,3 +227,41 @@ async def test_what_was_handed_in_is_a_source_that_is_never_polled(
     await api.post(f"/v1/sources/{source['id']}/poll")
     household.runs.join()
     assert (await api.get("/v1/documents")).json()["documents"][0]["state"] == "indexed"
+
+
+async def test_many_texts_are_kept_at_once_or_none_is(api: httpx.AsyncClient, household: Household) -> None:
+    texts = [{"text": f"Note {n} is about tides.", "uri": f"{SITE}/{n}"} for n in range(5)]
+
+    async def hand_in(*more: dict[str, Any]) -> httpx.Response:
+        return await api.post("/v1/keep/texts", json={"texts": [*texts, *more]})
+
+    refused = await hand_in({"text": " "}, {"text": "x", "uri": "ftp://a.example/"})
+    detail = assert_problem(refused, 422, "rejected")
+    assert "texts.5: the text says nothing" in detail
+    assert "texts.6: " in detail
+    assert (await api.get("/v1/documents")).json()["documents"] == []
+    first, again = (await hand_in()).json(), (await hand_in({"text": "Another"})).json()
+    assert [each["outcome"] for each in first["kept"]] == ["inserted"] * 5
+    assert [each["outcome"] for each in again["kept"]] == [*["unchanged"] * 5, "inserted"]
+    assert first["flow_run_id"]
+    assert again["flow_run_id"]
+    assert (await hand_in({"text": "Another"})).json()["flow_run_id"] is None
+    too_many = await api.post("/v1/keep/texts", json={"texts": [{"text": "x"}] * 1001})
+    assert "at most 1000 values" in assert_problem(too_many, 422, "invalid_request")
+
+
+async def test_a_time_that_has_passed_is_refused_as_an_end(api: httpx.AsyncClient) -> None:
+    answer = await api.post("/v1/keep", json={"text": NOTE, "expires_at": "2020-01-01T00:00:00Z"})
+    assert assert_problem(answer, 422, "rejected") == (
+        "expires_at is 2020-01-01T00:00:00+00:00, which has passed: give a time to come, or leave it out.")
+
+
+async def test_a_note_that_is_refreshed_is_looked_at_again(
+    api: httpx.AsyncClient, household: Household
+) -> None:
+    kept = await keep(api, text=NOTE)
+    household.runs.join()
+    assert (await keep(api, text=NOTE, title="On the mole"))["outcome"] == "refreshed"
+    household.runs.join()
+    document = (await api.get(f"/v1/documents/{kept['document_id']}")).json()
+    assert document["reason"] == "looked at again: kept again with another title"

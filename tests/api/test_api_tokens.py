@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from models.session import Database
 from models.tables import ApiToken
-from tasks import curate
+from tasks.callers import tokens
 
 pytestmark = pytest.mark.database
 
@@ -83,7 +83,7 @@ async def test_every_token_says_when_it_was_used_and_a_question_pays_for_that_on
     api: httpx.AsyncClient, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def last_use() -> datetime | None:
-        [owner] = curate.list_tokens(db)
+        [owner] = tokens.list_tokens(db)
         return owner["last_used_at"] and datetime.fromisoformat(owner["last_used_at"])
 
     written: list[str] = []
@@ -110,12 +110,12 @@ async def test_every_token_says_when_it_was_used_and_a_question_pays_for_that_on
 async def test_a_wrong_token_is_no_use_of_the_right_one(api: httpx.AsyncClient, db: Database) -> None:
     answer = await api.get("/v1/sources", headers={"Authorization": f"Bearer {TOKEN}x"})
     assert_problem(answer, 401, "unauthenticated")
-    assert [token["last_used_at"] for token in curate.list_tokens(db)] == [None]
+    assert [token["last_used_at"] for token in tokens.list_tokens(db)] == [None]
 
 
 async def test_the_token_that_the_command_line_uses_is_not_revoked(
     api: httpx.AsyncClient, db: Database
 ) -> None:
-    owner = curate.owner_of(db, TOKEN)
+    owner = tokens.owner_of(db, TOKEN)
     assert owner is not None
     assert "data folder" in assert_problem(await api.delete(f"/v1/tokens/{owner.id}"), 409, "owner_token")

@@ -85,3 +85,19 @@ def test_what_cannot_be_kept_is_said_in_one_line(almanac: Any, words: tuple[str,
     assert said.status in {1, 2}
     assert reason in said.err
     assert said.err.count("\n") == 1
+
+
+def test_several_files_are_kept_one_after_the_other(almanac: Any, tmp_path: Path) -> None:
+    one, two, empty = (tmp_path / name for name in ("one.txt", "two.txt", "empty.txt"))
+    one.write_text("The quay of Almaden.")
+    two.write_text("The mole at Cape Verren.")
+    empty.write_text("")
+    done = almanac.json("keep", "--file", str(one), "--file", str(two))
+    assert [(it["outcome"], it["file"]) for it in done["kept"]] == [
+        ("inserted", str(one)), ("inserted", str(two))]
+    again = almanac("keep", "--file", str(one), "--file", str(empty))
+    assert (again.status, again.out) == (1, "")
+    assert str(empty) in again.err
+    assert "1 of 2 are kept" in again.err
+    assert almanac("keep", "--file", str(one), "--file", str(two), "--title", "T").status == 2
+    assert almanac("keep", "--file", str(one), "--file", str(tmp_path)).status == 2

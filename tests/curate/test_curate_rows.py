@@ -78,9 +78,9 @@ def rows(db: Database) -> Rows:
 
 def test_a_source_is_paused_and_resumed_and_keeps_its_schedule(rows: Rows) -> None:
     source = rows.source(next_poll_at=NOW)
-    assert pause_source(rows.db, source.id, MINE)
+    assert pause_source(rows.db.caller(MINE), source.id)
     assert (rows.now(source).paused, rows.now(source).next_poll_at) == (True, NOW)
-    assert resume_source(rows.db, source.id, MINE)
+    assert resume_source(rows.db.caller(MINE), source.id)
     assert (rows.now(source).paused, rows.now(source).next_poll_at) == (False, NOW)
 
 
@@ -91,7 +91,7 @@ def test_a_removed_source_takes_its_documents_out_and_leaves_the_rows(rows: Rows
     waiting = rows.document(source, state=DocumentState.WAITING, due_at=NOW, version_id=None)
     bystander = rows.document(other, (ChunkState.LIVE,))
 
-    assert remove_source(rows.db, source.id, MINE, NOW) == Removed(documents=2, chunks=2)
+    assert remove_source(rows.db.caller(MINE), source.id, NOW) == Removed(documents=2, chunks=2)
 
     assert (rows.now(source).removed_at, rows.now(source).next_poll_at) == (NOW, None)
     for gone in map(rows.now, (document, waiting)):
@@ -104,7 +104,7 @@ def test_a_removed_source_takes_its_documents_out_and_leaves_the_rows(rows: Rows
 
 def test_what_a_removed_document_said_is_not_indexed_any_more(rows: Rows) -> None:
     document = rows.document(rows.source(), state=DocumentState.READ)
-    assert remove_document(rows.db, document.id, MINE, NOW) == Removed(documents=1, chunks=0)
+    assert remove_document(rows.db.caller(MINE), document.id, NOW) == Removed(documents=1, chunks=0)
     with rows.db.begin() as session:
         [version] = session.query(DocumentVersion)
     assert version.superseded_at == NOW
@@ -116,7 +116,7 @@ def test_what_repeated_a_removed_document_is_read_in_its_stead(rows: Rows) -> No
     twin = rows.document(removed, state=DocumentState.DUPLICATE, duplicate_of=original.id)
     copy = rows.document(other, state=DocumentState.DUPLICATE, duplicate_of=original.id, etag='"1"',
                          attempts=2)
-    remove_source(rows.db, removed.id, MINE, NOW)
+    remove_source(rows.db.caller(MINE), removed.id, NOW)
     copy = rows.now(copy)
     assert (copy.state, copy.reason, copy.due_at) == ("discovered", "what it repeated was removed", NOW)
     assert (copy.duplicate_of, copy.etag, copy.attempts) == (None, None, 0)
@@ -126,7 +126,7 @@ def test_what_repeated_a_removed_document_is_read_in_its_stead(rows: Rows) -> No
 def test_a_document_is_removed_with_its_chunks(rows: Rows) -> None:
     source = rows.source()
     document, other = rows.document(source, (ChunkState.LIVE,) * 3), rows.document(source, (ChunkState.LIVE,))
-    assert remove_document(rows.db, document.id, MINE, NOW) == Removed(documents=1, chunks=3)
+    assert remove_document(rows.db.caller(MINE), document.id, NOW) == Removed(documents=1, chunks=3)
     assert (rows.now(document).state, rows.now(document).reason) == ("removed", "removed by its owner")
     assert rows.chunk_states(document) == {"retiring": 3}
     assert rows.chunk_states(other) == {"live": 1}
@@ -137,7 +137,7 @@ def test_a_document_is_retried_from_every_state_but_removed(rows: Rows) -> None:
     for state in DocumentState:
         document = rows.document(source, state=state, attempts=5, etag='"1"', last_modified="x")
         removed = state is DocumentState.REMOVED
-        assert retry_document(rows.db, document.id, MINE, NOW) is not removed
+        assert retry_document(rows.db.caller(MINE), document.id, NOW) is not removed
         document = rows.now(document)
         assert (document.state, document.due_at) == (state, None if removed else NOW)
         if not removed:
@@ -145,7 +145,7 @@ def test_a_document_is_retried_from_every_state_but_removed(rows: Rows) -> None:
             assert document.version_id is not None
 
 
-Command = Callable[[Database, UUID, list[str]], object]
+Command = Callable[[Database, UUID], object]
 ON_SOURCES: list[Command] = [pause_source, resume_source, lambda *named: remove_source(*named, NOW)]
 ON_DOCUMENTS: list[Command] = [
     lambda *named: retry_document(*named, NOW), lambda *named: remove_document(*named, NOW)
@@ -158,10 +158,10 @@ def test_a_command_on_what_is_unknown_removed_or_out_of_reach_does_nothing(rows:
     tombstone = rows.document(source, state=DocumentState.REMOVED, reason="long ago")
     for command in ON_SOURCES:
         for source_id, scopes in ((uuid4(), MINE), (gone.id, MINE), (source.id, OTHERS), (source.id, [])):
-            assert not command(rows.db, source_id, scopes)
+            assert not command(rows.db.caller(scopes), source_id)
     for command in ON_DOCUMENTS:
         for document_id, scopes in ((uuid4(), MINE), (tombstone.id, MINE), (document.id, OTHERS)):
-            assert not command(rows.db, document_id, scopes)
+            assert not command(rows.db.caller(scopes), document_id)
     assert (rows.now(source).paused, rows.now(source).removed_at) == (False, None)
     assert (rows.now(document).state, rows.now(document).due_at) == ("indexed", None)
     assert rows.now(tombstone).reason == "long ago"
@@ -169,5 +169,5 @@ def test_a_command_on_what_is_unknown_removed_or_out_of_reach_does_nothing(rows:
 
 
 def test_a_source_without_documents_is_removed_too(rows: Rows) -> None:
-    assert remove_source(rows.db, rows.source().id, MINE, NOW) == Removed(documents=0, chunks=0)
+    assert remove_source(rows.db.caller(MINE), rows.source().id, NOW) == Removed(documents=0, chunks=0)
     assert Removed(2, 3).to_json() == {"documents": 2, "chunks": 3, "comes_back": False}

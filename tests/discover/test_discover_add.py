@@ -202,11 +202,11 @@ async def test_documentation_that_its_owner_removed_is_there_again_at_the_next_s
     first = ensure_documentation(db)
     await poll_source(db, shelf, parsers, first, NOW, reader)
     if all_at_once:
-        removed = curate.remove_source(db, first, [LIBRARY_SCOPE], NOW)
+        removed = curate.remove_source(db.caller([LIBRARY_SCOPE]), first, NOW)
         assert removed
         assert removed.comes_back
     else:
-        curate.remove_document(db, only(db, Document).id, [LIBRARY_SCOPE], NOW)
+        curate.remove_document(db.caller([LIBRARY_SCOPE]), only(db, Document).id, NOW)
     again = ensure_documentation(db)
     assert again != first
     assert ensure_documentation(db) == again
@@ -224,7 +224,7 @@ async def test_a_page_of_the_documentation_that_was_removed_stays_away_while_oth
     await poll_source(db, shelf, parsers, source_id, NOW, reader)
     with db.begin() as session:
         one = session.scalars(select(Document.id).limit(1)).one()
-    curate.remove_document(db, one, [LIBRARY_SCOPE], NOW)
+    curate.remove_document(db.caller([LIBRARY_SCOPE]), one, NOW)
     assert ensure_documentation(db) == source_id
     assert (await poll_source(db, shelf, parsers, source_id, NOW, reader)).items_new == 0
 

@@ -134,7 +134,7 @@ async def test_what_was_passed_over_is_read_when_its_owner_asks(
     source = desk.add(mode="interesting")
     await polled(desk, source)
     later = NOW + timedelta(hours=1)
-    assert curate.retry_document(db, document(desk, FARAWAY).id, [LIBRARY_SCOPE], later)
+    assert curate.retry_document(db.caller([LIBRARY_SCOPE]), document(desk, FARAWAY).id, later)
     await polled(desk, source, later)
     assert document(desk, FARAWAY).due_at == later
 

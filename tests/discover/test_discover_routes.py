@@ -49,7 +49,7 @@ async def test_routes_are_one_page_with_a_note_until_the_source_is_marked(
     first = await desk.poll(source)
     assert first.items_new == 2
     assert "2 addresses that differ after “#/” alone are read as 1: with --fragment-routes" in first.reason
-    assert edit_source(db, source, [LIBRARY_SCOPE], {"fragment_routes": True}, NOW)
+    assert edit_source(db.caller([LIBRARY_SCOPE]), source, {"fragment_routes": True}, NOW)
     later = await desk.poll(source, NOW + timedelta(hours=1))
     assert "--fragment-routes" not in later.reason
     assert {ROUTES[0], ROUTES[1]} <= {document.url for document in desk.documents().values()}

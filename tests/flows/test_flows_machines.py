@@ -26,7 +26,7 @@ from almanac.stack.postgres import Postgres
 from almanac.wiring import Library
 from models.session import Database
 from models.tables import Document, Source
-from tasks import curate
+from tasks.callers import tokens
 
 POOL = "machines"
 UNTIMED = [{k: v for k, v in it.items() if k != "schedules"} for it in read_specs()]
@@ -156,7 +156,7 @@ async def test_two_stock_workers_poll_and_read_while_the_library_process_indexes
     moved: None, stock_workers: list[Path], worker_on: Callable[..., Worker], library: SmallLibrary,
     harbour: Harbour, postgres: Postgres, tmp_path: Path,
 ) -> None:
-    _, token = curate.make_token(library.db, "assistant", ["library"])
+    _, token = tokens.make_token(library.db, "assistant", ["library"])
     sources = [source(library.db, f"http://{harbour.address}/{room}") for room in ("east", "west")]
     worker = worker_on(*UNTIMED)
     polls = [await worker.start("poll", source_ids=[str(it)]) for it in sources]

@@ -214,7 +214,7 @@ async def test_what_was_removed_leaves_the_index_at_the_next_tick(
     source = library.add_source()
     await worker.start("poll")
     assert await settled(library, {"indexed": 2, "rejected": 1})
-    assert curate.remove_source(library.db, source, [LIBRARY_SCOPE], running.now())
+    assert curate.remove_source(library.db.caller([LIBRARY_SCOPE]), source, running.now())
     await worker.start("poll")
     assert await until(lambda: asyncio.sleep(0, library.index.count() == 0))
 

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from models.analysis import Analysis, Article
 from models.states import ChunkState, ContentType, DocumentState
 from models.tables import DocumentVersion, VersionAnalysis
-from tasks.analyse.follow import analyse_versions, reanalyse
+from tasks.analyse.follow import analyse_versions, reanalyse, recheck
 from tasks.chunk import cut
 from tasks.errors import Transient
 from tasks.index import follow
@@ -280,3 +280,44 @@ def test_the_index_learns_of_a_new_content_type_without_an_embedding(
     follow.describe(records.db, edge, [version.id])
     assert written == [chunk.id for chunk in records.chunks(ChunkState.LIVE)]
     assert len(records.embedder.embedded) == embedded
+
+
+def test_what_is_marked_for_another_look_gets_it_once_and_says_why(
+    records: Any, run: Any, reader: Reader
+) -> None:
+    source = records.source()
+    marked, other, gone = (records.document(source, f"Article {i}.") for i in range(3))
+    unread = records.document(source)
+    run()
+    for document in (marked, gone, unread):
+        records.change(document, recheck="kept again with another title")
+    records.remove(gone)
+    reader.asked.clear()
+    reader.kind = ContentType.OPINION
+    done = recheck(records.db, reader, 100, records.now)
+    assert [(it.document_id, it.changed) for it in done] == [(marked, True)]
+    assert reader.asked == ["Article 0."]
+    row = records.row(marked)
+    assert (row.recheck, row.reason) == (None, "looked at again: kept again with another title")
+    assert recheck(records.db, reader, 100, records.now) == []
+    assert records.row(other).reason != row.reason
+    assert records.row(unread).recheck  # it is analysed when it is indexed
+
+
+def test_a_mark_that_is_made_meanwhile_stays_and_what_cannot_be_analysed_loses_its(
+    records: Any, run: Any, reader: Reader
+) -> None:
+    document = records.document(records.source(), "Article.")
+    run()
+    records.change(document, recheck="first")
+
+    def marks_anew(text: str) -> None:
+        records.change(document, recheck="second")
+
+    reader.trouble = marks_anew
+    assert len(recheck(records.db, reader, 100, records.now)) == 1
+    assert records.row(document).recheck == "second"
+    reader.trouble = lambda text: ValueError("odd")
+    assert [it.now for it in recheck(records.db, reader, 100, records.now)] == [None]
+    row = records.row(document)
+    assert (row.recheck, row.reason) == (None, "another look at it failed: second")

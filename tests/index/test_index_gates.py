@@ -139,13 +139,13 @@ def test_a_released_one_is_indexed_and_asked_only_what_it_was_not_asked(
     document = records.document(source, text)
     run(records, edge, gate)
     gate.asked.clear()
-    assert decisions.release(records.db, document, MINE)
+    assert decisions.release(records.db.caller(MINE), document)
     assert records.row(document).state == DocumentState.READ
     assert len(run(records, edge, gate)) == 1
     assert [which for which, versions in gate.asked if versions] == asked_again
     assert records.row(document).state == DocumentState.INDEXED
     assert records.answers(edge, text) == [text]
-    assert not decisions.release(records.db, document, MINE)
+    assert not decisions.release(records.db.caller(MINE), document)
 
 
 def test_what_is_refused_for_good_cannot_be_released_but_made_anew(
@@ -154,8 +154,8 @@ def test_what_is_refused_for_good_cannot_be_released_but_made_anew(
     document = records.document(source, "A nan one.")
     run(records, edge, gate)
     with pytest.raises(ValueError, match="cannot be indexed as it is: a chunk says nan"):
-        decisions.release(records.db, document, MINE)
-    assert retry_document(records.db, document, MINE, records.now)
+        decisions.release(records.db.caller(MINE), document)
+    assert retry_document(records.db.caller(MINE), document, records.now)
     records.change(document, state=DocumentState.READ)  # as reading leaves it, where nothing changed
     gate.asked.clear()
     run(records, edge, gate)
@@ -165,7 +165,7 @@ def test_what_is_refused_for_good_cannot_be_released_but_made_anew(
 def test_a_rejected_one_is_never_indexed(records: Any, edge: Any, gate: Words, source: UUID) -> None:
     document = records.document(source, "A bad one.")
     run(records, edge, gate)
-    assert decisions.reject(records.db, document, MINE)
+    assert decisions.reject(records.db.caller(MINE), document)
     row = records.row(document)
     assert (row.state, row.reason, run(records, edge, gate)) == (
         DocumentState.REJECTED,
@@ -178,15 +178,15 @@ def test_a_rejected_one_is_never_indexed(records: Any, edge: Any, gate: Words, s
 def test_its_owner_may_change_his_mind(records: Any, edge: Any, gate: Words, source: UUID) -> None:
     document = records.document(source, "A bad one.")
     run(records, edge, gate)
-    decisions.reject(records.db, document, MINE)
-    assert decisions.release(records.db, document, MINE)
+    decisions.reject(records.db.caller(MINE), document)
+    assert decisions.release(records.db.caller(MINE), document)
     assert len(run(records, edge, gate)) == 1
 
 
 def test_a_page_that_changed_is_judged_anew(records: Any, edge: Any, gate: Words, source: UUID) -> None:
     document = records.document(source, "A bad one.")
     run(records, edge, gate)
-    decisions.reject(records.db, document, MINE)
+    decisions.reject(records.db.caller(MINE), document)
     newer = records.version(document, "A good one.")
     assert run(records, edge, gate) == [newer]
     assert records.row(document).state == DocumentState.INDEXED
@@ -197,9 +197,9 @@ def test_nothing_is_decided_where_nothing_was_refused_or_by_whom_may_not_read_it
 ) -> None:
     good, bad = records.document(source, "Good."), records.document(source, "Bad: bad.")
     run(records, edge, gate)
-    assert not decisions.release(records.db, good, MINE)
-    assert not decisions.release(records.db, bad, ["family"])
-    assert not decisions.reject(records.db, bad, ["family"])
+    assert not decisions.release(records.db.caller(MINE), good)
+    assert not decisions.release(records.db.caller(["family"]), bad)
+    assert not decisions.reject(records.db.caller(["family"]), bad)
 
 
 def test_a_gate_that_is_away_holds_the_batch_and_nothing_passes_unjudged(
@@ -254,16 +254,16 @@ def test_the_report_says_what_waits_for_a_decision_and_why(
     documents = [records.document(source, f"Bad {number}: bad, hm.") for number in range(3)]
     records.document(source, "hm")
     run(records, edge, gate)
-    decisions.reject(records.db, documents[0], MINE)
-    report = decisions.report(records.db, MINE)
+    decisions.reject(records.db.caller(MINE), documents[0])
+    report = decisions.report(records.db.caller(MINE))
     assert report["counts"] == {"quarantined": 2, "rejected": 1}
     assert len(report["results"]) == 7
-    waiting = decisions.report(records.db, MINE, Verdict.QUARANTINED, Severity.CRITICAL)["results"]
+    waiting = decisions.report(records.db.caller(MINE), Verdict.QUARANTINED, Severity.CRITICAL)["results"]
     assert {it["document_id"] for it in waiting} == set(map(str, documents[1:]))
     assert {(it["reason"], it["observed"], it["state"], it["title"]) for it in waiting} == {
         ("it says bad", "bad", "quarantined", "Harbour news")
     }
-    assert decisions.report(records.db, ["family"]) == {
+    assert decisions.report(records.db.caller(["family"])) == {
         "results": [],
         "next": None,
         "sources": [],
@@ -277,9 +277,9 @@ def test_pages_of_the_report_hold_each_result_once(
     for number in range(5):
         records.document(source, f"Bad {number}: bad.")
     run(records, edge, gate)
-    first = decisions.report(records.db, MINE, limit=3)
-    second = decisions.report(records.db, MINE, limit=3, after=first["next"])
+    first = decisions.report(records.db.caller(MINE), limit=3)
+    second = decisions.report(records.db.caller(MINE), limit=3, after=first["next"])
     assert (len(first["results"]), len(second["results"]), second["next"]) == (3, 2, None)
     assert len({it["id"] for page in (first, second) for it in page["results"]}) == 5
     with pytest.raises(ValueError, match="cursor"):
-        decisions.report(records.db, MINE, after="nonsense")
+        decisions.report(records.db.caller(MINE), after="nonsense")

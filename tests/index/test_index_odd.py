@@ -103,7 +103,7 @@ def test_what_answered_before_goes_on_answering(records: Any, edge: Any) -> None
 
 def test_its_owner_can_have_it_tried_again(three: Any, edge: Any) -> None:
     run(three, edge, odd_cut)
-    assert retry_document(three.db, three.documents[1], ["library"], three.now)
+    assert retry_document(three.db.caller(["library"]), three.documents[1], three.now)
     assert [done.document_id for done in run(three, edge)] == [three.documents[1]]
 
 

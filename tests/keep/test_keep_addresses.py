@@ -70,14 +70,14 @@ async def test_what_is_there_becomes_a_document_and_its_bytes_are_let_go(doors: 
     await read(doors)
     assert (artifact(db).state, artifact(db).key) == ("ready", None)
     assert [key async for key, _ in doors.store.written()] == []
-    assert originals.find(db, kept.document_id, SCOPES) is None
+    assert originals.find(db.caller(SCOPES), kept.document_id) is None
     assert documents(db)[0].url == PAGE
 
 
 async def test_the_original_stays_where_it_is_asked_for(doors: Doors, db: Database) -> None:
     kept = await hand_in(doors, Site(), uri=PAGE, preserve_source=True, text="the yearly report")
     await read(doors)
-    found = originals.find(db, kept.document_id, SCOPES)
+    found = originals.find(db.caller(SCOPES), kept.document_id)
     assert found is not None
     assert found.about == "the yearly report"
     async with originals.opened(doors, found) as path:
@@ -96,7 +96,7 @@ async def test_an_original_may_be_asked_for_later(doors: Doors, db: Database) ->
     with db.begin() as session:
         session.get_one(Artifact, before.artifact_id).key = None
     after = await hand_in(doors, Site(), uri=PAGE, preserve_source=True)  # its bytes had been let go
-    found = originals.find(db, after.document_id, SCOPES)
+    found = originals.find(db.caller(SCOPES), after.document_id)
     assert found is not None
     async with originals.opened(doors, found) as path:
         assert path.read_bytes() == made.HTML

@@ -165,7 +165,7 @@ async def test_what_answered_answers_until_the_new_file_is_read(doors: Doors, db
 
 async def test_a_removed_document_gets_no_version(doors: Doors, db: Database) -> None:
     kept = await upload(doors)
-    curate.remove_document(db, kept.document_id, SCOPES, NOW)
+    curate.remove_document(db.caller(SCOPES), kept.document_id, NOW)
     await run(doors, SAID)
     assert versions(db) == []
 
@@ -173,7 +173,7 @@ async def test_a_removed_document_gets_no_version(doors: Doors, db: Database) ->
 async def test_a_retry_converts_a_failed_file_again(doors: Doors, db: Database) -> None:
     kept = await upload(doors)
     await run(doors, Permanent("broken"))
-    assert curate.retry_document(db, kept.document_id, SCOPES, NOW)
+    assert curate.retry_document(db.caller(SCOPES), kept.document_id, NOW)
     assert documents(db)[0].due_at is None  # it has no address to be read
     [done] = await run(doors, SAID)
     assert (done.state, [version.number for version in versions(db)]) == ("ready", [1, 2])

@@ -29,13 +29,13 @@ async def test_only_what_leads_to_no_document_is_deleted_and_not_at_once(
     left = tmp_path / "left"
     left.write_bytes(b"of a process that was killed before it wrote the row")
     await put_in(doors.store, left, doors.folder)
-    curate.remove_document(db, kept[0].document_id, SCOPES, NOW)
+    curate.remove_document(db.caller(SCOPES), kept[0].document_id, NOW)
     assert await sweep(db, doors.store, NOW) == 0
     later = NOW + GRACE + timedelta(hours=1)
     assert await sweep(db, doors.store, later) == 2
     assert await sweep(db, doors.store, later) == 0
-    assert originals.find(db, kept[0].document_id, SCOPES) is None
-    artifact = originals.find(db, kept[1].document_id, SCOPES)
+    assert originals.find(db.caller(SCOPES), kept[0].document_id) is None
+    artifact = originals.find(db.caller(SCOPES), kept[1].document_id)
     assert artifact is not None
     async with originals.opened(doors, artifact) as path:
         assert path.read_bytes() == made.CSV

@@ -67,8 +67,8 @@ async def test_an_original_comes_back_byte_for_byte_to_those_who_may_read_it(
     doors: Doors, db: Database
 ) -> None:
     kept = await upload(doors, given_of(REPORT, scopes=("family", "library")), REPORT)
-    assert originals.find(db, kept.document_id, ["library"]) is None
-    artifact = originals.find(db, kept.document_id, ["family", "library", "work"])
+    assert originals.find(db.caller(["library"]), kept.document_id) is None
+    artifact = originals.find(db.caller(["family", "library", "work"]), kept.document_id)
     assert artifact is not None
     async with originals.opened(doors, artifact) as path:
         assert path.read_bytes() == REPORT
@@ -85,7 +85,7 @@ async def test_bytes_are_packed_where_that_saves(
 ) -> None:
     media_type = "text/markdown" if packed else "application/x-noise"
     kept = await upload(doors, given_of(body, media_type), body)
-    artifact = originals.find(db, kept.document_id, SCOPES)
+    artifact = originals.find(db.caller(SCOPES), kept.document_id)
     assert artifact is not None
     assert artifact.packed is packed
     async with originals.opened(doors, artifact) as path:
@@ -96,7 +96,7 @@ async def test_an_original_that_was_changed_in_the_store_is_not_given_out(
     doors: Doors, db: Database, tmp_path: Path
 ) -> None:
     kept = await upload(doors, given_of(REPORT), REPORT)
-    artifact = originals.find(db, kept.document_id, SCOPES)
+    artifact = originals.find(db.caller(SCOPES), kept.document_id)
     assert artifact is not None
     file = tmp_path / "originals" / (artifact.key or "")
     for damaged in (file.read_bytes()[:-9], b"something else"):
@@ -156,6 +156,7 @@ def test_tickets_are_stored_hashed_and_forgotten_in_the_end(db: Database) -> Non
         [row] = session.scalars(select(UploadTicket)).all()
     assert secret not in {str(getattr(row, column.name)) for column in UploadTicket.__table__.columns}
     tickets.issue(db, given_of(REPORT), NOW + timedelta(days=2))
+    tickets.forget(db, NOW + timedelta(days=2))
     with db.begin() as session:
         assert session.scalar(select(func.count(UploadTicket.id))) == 1
 
@@ -211,7 +212,7 @@ async def test_a_large_file_passes_through_without_being_held_in_memory(
     before = psutil.Process().memory_info().rss
     kept = await tickets.upload(replace(doors, scanner=Passing()), secret, flood(), NOW)
     assert psutil.Process().memory_info().rss - before < 30_000_000
-    artifact = originals.find(db, kept.document_id, SCOPES)
+    artifact = originals.find(db.caller(SCOPES), kept.document_id)
     assert artifact is not None
     assert (tmp_path / "originals" / (artifact.key or "")).stat().st_size < 1_000_000
 

@@ -1,5 +1,7 @@
 """Which door a thing goes through, and what goes through none: told from what is given alone."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tasks.errors import Rejected
@@ -42,6 +44,7 @@ def test_anything_else_is_refused_with_every_reason(given: str, reasons: int) ->
     assert set(refused.value.reasons) <= {why for _, _, why in NEVER} | {NOTHING}
 
 
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SMALL = Limits(text=10, uri=30, scopes=2, bytes=1000, scanned_file=500)
 LARGE = Declaration("a.pdf", "application/pdf", 501, "0" * 64)
 
@@ -52,6 +55,9 @@ LARGE = Declaration("a.pdf", "application/pdf", 501, "0" * 64)
     (Given(("a", "b", "c"), text="x"), "there are 3 scopes; 2 are allowed"),
     (Given(("a",), upload=LARGE), "the file has 501 bytes; 500 are allowed"),
     (Given(("a",), text=" \n "), "the text says nothing"),
+    (Given(("a",), text="x", expires_at=NOW),
+     "expires_at is 2026-03-01T12:00:00.00:00, which has passed: give a time to come, or leave it out"),
+    (Given(("a",), uri="https://a.example/", expires_at=NOW - timedelta(days=9)), "which has passed"),
     (Given(("a",), uri="http://a.example/"), "only https addresses are kept"),
     (Given(("a",), text="x", uri="http://a.example/"), "only https addresses are kept"),
     (Given(("a",), uri="ftp://a.example/"), "ftp"),
@@ -60,11 +66,11 @@ LARGE = Declaration("a.pdf", "application/pdf", 501, "0" * 64)
 ])
 def test_what_is_beyond_a_limit_is_refused_before_any_work(given: Given, reason: str) -> None:
     with pytest.raises(Rejected, match=reason):
-        check(given, SMALL)
+        check(given, SMALL, NOW)
 
 
 def test_an_owner_may_allow_http() -> None:
-    assert check(Given(("a",), uri="http://a.example/"), Limits(http=True)) is Way.URI
+    assert check(Given(("a",), uri="http://a.example/"), Limits(http=True), NOW) is Way.URI
 
 
 def test_no_file_is_larger_than_what_the_scanner_sees_whole() -> None:

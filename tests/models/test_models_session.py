@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from psycopg.pq import Trace
 from sqlalchemy import text
-from sqlalchemy.exc import InternalError
+from sqlalchemy.exc import InternalError, ProgrammingError
 
 from almanac.stack.postgres import Postgres
 from models.session import Database
@@ -88,3 +88,28 @@ def test_connections_that_the_server_closed_are_made_anew(postgres: Postgres, db
     assert [row.one for row in db.execute(ONE)] == [1]
     with db.begin() as session:
         assert session.scalar(ONE) == 1
+
+
+def test_a_callers_statement_is_one_trip_too_with_its_scopes(db: Database, tmp_path: Path) -> None:
+    caller = db.caller(["library"])
+    mine = text("SELECT current_setting('almanac.reads') AS scopes")
+    for _ in range(9):
+        assert [row.scopes[64:] for row in caller.execute(mine)] == ['{"library"}']
+    with trips(caller, tmp_path / "trace") as sent:
+        caller.execute(mine)
+    assert sent == ["Sync"]
+
+
+def test_a_caller_begins_a_transaction_with_one_trip_more(db: Database, tmp_path: Path) -> None:
+    caller = db.caller(["library"])
+    with trips(caller, tmp_path / "trace") as sent, caller.begin() as session:
+        session.execute(ONE)
+    assert len(sent) == 4
+
+
+def test_what_fails_fails_with_its_own_reason_and_the_connection_is_as_good_as_before(db: Database) -> None:
+    caller = db.caller(["library"])
+    for _ in range(9):
+        with pytest.raises(ProgrammingError, match="permission denied for table callers_login"):
+            caller.execute(text("SELECT key FROM callers_login"))
+    assert [row.one for row in caller.execute(ONE)] == [1]

@@ -226,9 +226,9 @@ async def test_what_repeats_a_page_that_its_owner_removes_is_read_for_itself(she
     site = Site({MAIN: "Long text", COPY: POINTS})
     await shelf.read(site)
     if what == "document":
-        curate.remove_document(shelf.db, shelf.main, [LIBRARY_SCOPE], NOW)
+        curate.remove_document(shelf.db.caller([LIBRARY_SCOPE]), shelf.main, NOW)
     else:
-        curate.remove_source(shelf.db, shelf.row(shelf.main).source_id, [LIBRARY_SCOPE], NOW)
+        curate.remove_source(shelf.db.caller([LIBRARY_SCOPE]), shelf.row(shelf.main).source_id, NOW)
     assert shelf.row(shelf.copy).reason == "what it repeated was removed"
     await shelf.read(site)
     assert (shelf.row(shelf.copy).state, shelf.texts(shelf.copy)) == ("read", ["Long text"])

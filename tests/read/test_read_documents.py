@@ -414,7 +414,7 @@ async def test_a_document_that_is_removed_while_it_is_read_stays_removed(db: Dat
 
     class Meanwhile(Site):
         async def fetch(self, *asked: Any, **more: Any) -> Fetched:
-            curate.remove_document(db, page, [LIBRARY_SCOPE], NOW)
+            curate.remove_document(db.caller([LIBRARY_SCOPE]), page, NOW)
             return await super().fetch(*asked, **more)
 
     assert await read(db, Meanwhile({f"{SITE}/a": "Words"})) == {}

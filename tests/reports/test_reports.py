@@ -83,7 +83,7 @@ def test_sources_come_by_name_with_their_last_poll_and_their_documents(rows: Row
     rows.document(source, state=DocumentState.REJECTED)
     rows.document(source, state=DocumentState.REMOVED)
     rows.document(source, scopes=["family"])
-    empty, found = json.loads(json.dumps(reports.sources(rows.db, MINE)))
+    empty, found = json.loads(json.dumps(reports.sources(rows.db.caller(MINE))))
     assert (empty["name"], empty["last_poll"], empty["documents"], empty["unfinished"]) == ("A", None, {}, 0)
     assert found["documents"] == {"indexed": 1, "rejected": 2}
     assert found["last_poll"] == {
@@ -105,7 +105,7 @@ def test_unfinished_is_what_is_on_its_way(rows: Rows) -> None:
         rows.document(source, state=DocumentState.WAITING, due_at=NOW + timedelta(hours=1))
         rows.document(source, state=DocumentState.FAILED)
         rows.document(source, state=DocumentState.INDEXED)
-        found = reports.source(rows.db, source.id, MINE)
+        found = reports.source(rows.db.caller(MINE), source.id)
         assert found
         assert found["unfinished"] == expected
 
@@ -115,7 +115,7 @@ def test_a_source_tells_its_last_polls(rows: Rows) -> None:
     for minutes_ago in range(12):
         rows.poll(source, minutes_ago, f"{minutes_ago} minutes ago")
     rows.poll(other, 0, "another's")
-    found = reports.source(rows.db, source.id, MINE)
+    found = reports.source(rows.db.caller(MINE), source.id)
     assert found
     assert [poll["reason"] for poll in found["polls"]] == [f"{n} minutes ago" for n in range(10)]
     assert found["last_poll"] == found["polls"][0]
@@ -126,9 +126,9 @@ def test_removed_documents_are_listed_only_where_they_are_asked_for(rows: Rows) 
     kept = rows.document(source)
     removed = rows.document(source, state=DocumentState.REMOVED, reason="removed by its owner")
     rows.document(source, state=DocumentState.REMOVED, scopes=["family"])
-    assert ids(reports.documents(rows.db, MINE)) == [kept.id]
-    assert ids(reports.documents(rows.db, MINE, state="removed")) == [removed.id]
-    assert reports.document(rows.db, removed.id, MINE)["reason"] == "removed by its owner"
+    assert ids(reports.documents(rows.db.caller(MINE))) == [kept.id]
+    assert ids(reports.documents(rows.db.caller(MINE), state="removed")) == [removed.id]
+    assert reports.document(rows.db.caller(MINE), removed.id)["reason"] == "removed by its owner"
 
 
 def test_documents_come_page_by_page_the_last_discovered_first(rows: Rows) -> None:
@@ -136,7 +136,7 @@ def test_documents_come_page_by_page_the_last_discovered_first(rows: Rows) -> No
     made = [rows.document(source, discovered_at=NOW - timedelta(minutes=n // 2)) for n in range(7)]
     pages, after = [], None
     for _ in range(3):
-        page = reports.documents(rows.db, MINE, limit=3, after=after)
+        page = reports.documents(rows.db.caller(MINE), limit=3, after=after)
         pages.append(ids(page))
         after = page["next"]
     assert [len(page) for page in pages] == [3, 3, 1]
@@ -144,14 +144,14 @@ def test_documents_come_page_by_page_the_last_discovered_first(rows: Rows) -> No
     assert list(chain.from_iterable(pages)) == [
         document.id for document in sorted(made, key=lambda d: (d.discovered_at, d.id), reverse=True)
     ]
-    assert reports.documents(rows.db, MINE, limit=7)["next"] is None
-    assert reports.documents(rows.db, MINE)["documents"][0]["source"] == "The Tidings"
+    assert reports.documents(rows.db.caller(MINE), limit=7)["next"] is None
+    assert reports.documents(rows.db.caller(MINE))["documents"][0]["source"] == "The Tidings"
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "2026-01-01_", "_", f"yesterday_{UUID(int=1)}"])
 def test_a_cursor_that_no_page_gave_is_refused_in_one_sentence(rows: Rows, cursor: str) -> None:
     with pytest.raises(ValueError, match="the cursor is not one that a page ended with"):
-        reports.documents(rows.db, MINE, after=cursor)
+        reports.documents(rows.db.caller(MINE), after=cursor)
 
 
 def test_documents_are_found_by_state_source_and_words(rows: Rows) -> None:
@@ -162,7 +162,7 @@ def test_documents_are_found_by_state_source_and_words(rows: Rows) -> None:
     rows.document(source, title="terns of the family", scopes=["family"])
 
     def found(**wanted: Any) -> list[UUID]:
-        return ids(reports.documents(rows.db, MINE, **wanted))
+        return ids(reports.documents(rows.db.caller(MINE), **wanted))
 
     assert found(state="rejected") == [terns.id]
     assert found(source_id=other.id) == [ferries.id]
@@ -178,7 +178,7 @@ def test_a_document_shows_the_version_that_answers(rows: Rows) -> None:
     first = rows.version(document, 1, "one", indexed_at=NOW)
     rows.version(document, 2, "two")
     rows.answer(document, first)
-    found = json.loads(json.dumps(reports.document(rows.db, document.id, MINE)))
+    found = json.loads(json.dumps(reports.document(rows.db.caller(MINE), document.id)))
     assert found.keys() == {*reports.DOCUMENT, "source", "version", "file"}
     assert (found["title"], found["author"], found["source"]) == ("Title", "Ada", "The Tidings")
     version = found["version"]
@@ -190,10 +190,10 @@ def test_a_document_shows_the_version_that_answers(rows: Rows) -> None:
 
 def test_a_document_that_does_not_answer_yet_shows_its_newest_version(rows: Rows) -> None:
     document = rows.document(rows.source(), state=DocumentState.READ)
-    assert reports.document(rows.db, document.id, MINE)["version"] is None
+    assert reports.document(rows.db.caller(MINE), document.id)["version"] is None
     rows.version(document, 1, "one")
     rows.version(document, 2, "two")
-    assert reports.document(rows.db, document.id, MINE)["version"]["number"] == 2
+    assert reports.document(rows.db.caller(MINE), document.id)["version"]["number"] == 2
 
 
 def test_what_is_told_of_a_document_is_of_one_moment(rows: Rows) -> None:
@@ -211,10 +211,10 @@ def test_what_is_told_of_a_document_is_of_one_moment(rows: Rows) -> None:
 
 def test_versions_come_newest_first_without_their_texts(rows: Rows) -> None:
     document = rows.document(rows.source())
-    assert reports.versions(rows.db, document.id, MINE) == []
+    assert reports.versions(rows.db.caller(MINE), document.id) == []
     rows.version(document, 1, "one", superseded_at=NOW)
     rows.version(document, 2, "three")
-    found = reports.versions(rows.db, document.id, MINE)
+    found = reports.versions(rows.db.caller(MINE), document.id)
     assert found
     assert [(version["number"], version["characters"]) for version in found] == [(2, 12), (1, 10)]
     assert found[0].keys() == {*reports.VERSION, "characters"}
@@ -223,25 +223,25 @@ def test_versions_come_newest_first_without_their_texts(rows: Rows) -> None:
 def test_what_is_unknown_removed_or_forbidden_does_not_exist(rows: Rows) -> None:
     source = rows.source()
     hidden = rows.source(scopes=["family", "library"])
-    assert reports.source(rows.db, uuid4(), MINE) is None
-    assert reports.source(rows.db, hidden.id, MINE) is None
-    assert reports.source(rows.db, rows.source(removed_at=NOW).id, MINE) is None
-    assert reports.source(rows.db, hidden.id, ["family", "library"])
+    assert reports.source(rows.db.caller(MINE), uuid4()) is None
+    assert reports.source(rows.db.caller(MINE), hidden.id) is None
+    assert reports.source(rows.db.caller(MINE), rows.source(removed_at=NOW).id) is None
+    assert reports.source(rows.db.caller(["family", "library"]), hidden.id)
     forbidden = rows.document(source, scopes=["family"])
     removed = rows.document(source, state=DocumentState.REMOVED)
     for document_id in (uuid4(), forbidden.id, removed.id):
-        assert reports.versions(rows.db, document_id, MINE) is None
+        assert reports.versions(rows.db.caller(MINE), document_id) is None
         if document_id != removed.id:
-            assert reports.document(rows.db, document_id, MINE) is None
+            assert reports.document(rows.db.caller(MINE), document_id) is None
 
 
 def test_a_removed_document_can_be_looked_at_and_says_nothing_but_why(rows: Rows) -> None:
     removed = rows.document(rows.source(), state=DocumentState.REMOVED, reason="removed by its owner")
     rows.version(removed, 1, "What it said.")
-    shown = reports.document(rows.db, removed.id, MINE)
+    shown = reports.document(rows.db.caller(MINE), removed.id)
     assert (shown["state"], shown["reason"], shown["version"]) == ("removed", "removed by its owner", None)
     forbidden = rows.document(rows.source(), state=DocumentState.REMOVED, scopes=["family"])
-    assert reports.document(rows.db, forbidden.id, MINE) is None
+    assert reports.document(rows.db.caller(MINE), forbidden.id) is None
 
 
 def test_the_depths_of_the_queues(rows: Rows) -> None:

@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 from hashlib import sha256
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import func, select
 
 from models.session import Database
 from models.tables import ApiToken
-from tasks.curate import ensure_token, list_tokens, make_token, owner_of, revoke_token
+from tasks.callers.tokens import ensure_token, list_tokens, make_token, owner_of, revoke_token
 
 pytestmark = pytest.mark.database
 
@@ -23,15 +23,20 @@ def test_a_token_is_shown_once_and_only_its_hash_is_stored(db: Database) -> None
     assert stored.hash == sha256(plain.encode()).hexdigest()
     assert list_tokens(db) == [row]
     assert row == {
-        "id": str(stored.id), "name": "the assistant", "scopes": ["family", "library"],
+        "id": str(stored.id), "name": "the assistant", "principal": "owner",
+        "scopes": ["family", "library"], "writes": ["family", "library"],
         "created_at": stored.created_at.isoformat(), "last_used_at": None, "revoked_at": None,
     }
 
 
 def test_no_two_tokens_are_the_same(db: Database) -> None:
-    made = [make_token(db, "twin") for _ in range(5)]
+    made = [make_token(db, f"twin {n}") for n in range(5)]
     assert len({plain for _, plain in made}) == 5
     assert list_tokens(db) == [row for row, _ in made]
+    with pytest.raises(ValueError, match="there is a token of the name twin 3 already"):
+        make_token(db, "twin 3")
+    revoke_token(db, UUID(made[3][0]["id"]))
+    make_token(db, "twin 3")
 
 
 @pytest.mark.parametrize(
@@ -103,3 +108,24 @@ def test_the_token_of_the_data_folder_is_valid_and_replaces_the_one_before(db: D
     assert owner_of(db, "second")
     assert owner_of(db, other)
     assert len(list_tokens(db)) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "reads", "writes"),
+    [
+        ({}, ["library"], ["library"]),
+        ({"scopes": ["b", "a"]}, ["a", "b"], ["a", "b"]),
+        ({"scopes": ["a", "b"], "writes": ["b"]}, ["a", "b"], ["b"]),
+        ({"scopes": ["a"], "writes": ["b"]}, ["a", "b"], ["b"]),
+        ({"writes": ["b"]}, ["b"], ["b"]),
+        ({"scopes": ["a"], "writes": []}, ["a"], []),
+        ({"writes": []}, ["library"], []),
+    ],
+)
+def test_what_the_owners_token_may(
+    db: Database, asked: dict[str, list[str]], reads: list[str], writes: list[str]
+) -> None:
+    _, plain = make_token(db, "one", **asked)
+    bearer = owner_of(db, plain)
+    assert bearer
+    assert (bearer.scopes, bearer.writes, bearer.public) == (reads, writes, [])
