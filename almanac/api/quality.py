@@ -48,9 +48,14 @@ async def release(document_id: UUID, by: By, context: InContext) -> dict[str, An
 
 
 @router.post("/{document_id}/reject")
-def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    """Confirm the refusal: what the page says now is never indexed."""
-    return decided(decisions.reject(context.library.db, document_id, by.scopes), document_id, by, context)
+async def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Confirm the refusal, or take back its release: what the page says now is never indexed.
+
+    What it said before answers again.
+    """
+    done = await run_in_threadpool(decisions.reject, context.library.db, document_id, by.scopes)
+    document = await run_in_threadpool(decided, done, document_id, by, context)
+    return document | {"flow_run_id": await start_if_possible(context.runs, "index", {})}
 
 
 def decided(done: bool, document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
