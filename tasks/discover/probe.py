@@ -1,19 +1,20 @@
 """Finding out what an address is, before it becomes a source: one request, whose body is the first poll."""
 
+from contextlib import suppress
 from typing import Any
 
 from models.extracted import Extracted
 from models.states import PollOutcome, SourceKind
 from tasks.discover.auto import Found, feeds_of, found_feed, host_of, sitemap_of
 from tasks.discover.doubt import GOOD
-from tasks.discover.kinds import feed, json_api, page, sitemap
+from tasks.discover.kinds import feed, json_api, listing, page, sitemap
 from tasks.discover.offers import Look
 from tasks.discover.wishes import AUTO
-from tasks.errors import NeedsBrowser, Permanent
+from tasks.errors import NeedsBrowser, Permanent, StageError
 from tasks.ports import Fetched, Fetcher, Parser, Wanted
 
 WANTED = {AUTO: Wanted.ANY, SourceKind.FEED: Wanted.FEED, SourceKind.SITEMAP: Wanted.FEED,
-          SourceKind.PAGE: Wanted.PAGE}
+          SourceKind.PAGE: Wanted.PAGE, SourceKind.LISTING: Wanted.PAGE}
 
 
 async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list[Found]:
@@ -41,7 +42,16 @@ async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list
             raise Permanent(f"{look.url} cannot be a sitemap: {offer.reason}")
     if kind == AUTO and (found := await offered(fetcher, parser, look, fetched)):
         return found
-    return [await probe_page(fetcher, parser, look, fetched)]
+    if kind == SourceKind.LISTING:
+        return [await probe_listing(parser, look, fetched)]
+    try:
+        return [await probe_page(fetcher, parser, look, fetched)]
+    except Permanent as refused:
+        if kind == SourceKind.PAGE:
+            raise
+        with suppress(StageError):
+            return [await probe_listing(parser, look, fetched)]
+        raise refused from None
 
 
 async def offered(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetched) -> list[Found]:
@@ -59,6 +69,14 @@ async def probe_page(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetc
         title = ""
     offer = await page.discover(fetcher, parser, look)
     return Found(SourceKind.PAGE, look.url, title or host_of(look.url), offer)
+
+
+async def probe_listing(parser: Parser, look: Look, fetched: Fetched) -> Found:
+    """A page that is no article, and lists others."""
+    offer = await listing.offer_of(fetched, parser, look)
+    if offer.outcome is not PollOutcome.NEW or not offer.items:
+        raise Permanent(f"{look.url} cannot be a listing: {offer.reason}")
+    return Found(SourceKind.LISTING, look.url, offer.title or host_of(look.url), offer)
 
 
 def context(fetched: Fetched) -> dict[str, Any]:
