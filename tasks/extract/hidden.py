@@ -71,8 +71,8 @@ def says_much(element: HtmlElement) -> bool:
 def unfolds(element: HtmlElement, declared: str, named: set[str]) -> bool:
     """Whether something on the page can bring the element into sight.
 
-    Its id or a class of it is named by a script or by another element; or it is called a tab, a fold, a panel;
-    or it moves.
+    Its id or a class of it is named by a script or by another element; or it is called a tab, a fold, a
+    panel; or it moves.
     """
     names = {*element.get("class", "").split(), element.get("id", "")}
     return (
