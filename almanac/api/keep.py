@@ -21,7 +21,7 @@ from tasks.errors import Permanent
 from tasks.keep import convert, originals, tickets
 from tasks.keep.given import LONGEST_ABOUT, LONGEST_NAME, Declaration, Given, Subject
 from tasks.keep.keep import keep
-from tasks.keep.rows import Kept
+from tasks.keep.rows import Kept, standing
 from tasks.keep.tickets import NoTicket, Ticket
 
 router = APIRouter(prefix="/v1", tags=["keeping"])
@@ -90,13 +90,14 @@ async def kept(given: Given, base_url: str, context: Context) -> dict[str, Any]:
 
 
 async def going_on(done: Kept, context: Context) -> dict[str, Any]:
-    """What became of it, and the run that goes on with it."""
+    """What became of it, how far its document has come by now, and the run that goes on with it."""
     run = None
     if done.outcome.changes_content:
         run = await start_if_possible(context.runs, "keep" if done.artifact_id else "index", {})
         if run and done.artifact_id:
             await run_in_threadpool(convert.queue, context.library.db, [done.artifact_id])
-    return done.to_json() | {"flow_run_id": run}
+    stands = await run_in_threadpool(standing, context.library.db, done.document_id)
+    return done.to_json() | stands | {"flow_run_id": run}
 
 
 @router.put("/uploads/{ticket}", openapi_extra=raw("*/*"))
