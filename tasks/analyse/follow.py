@@ -78,7 +78,7 @@ def catch_up(db: Database, analyser: Analyser, limit: int, now: datetime) -> lis
     What a model is to judge again, its owner says: it may cost money. They are begun anywhere, so that those
     that cannot be judged hold up no others.
     """
-    left = VersionAnalysis.version_id.is_(None)
+    left: ColumnElement[bool] = VersionAnalysis.version_id.is_(None)
     if analyser.name.startswith(BUILT_IN):
         earlier = VersionAnalysis.analyser.startswith(BUILT_IN, autoescape=True)
         left = or_(left, and_(earlier, VersionAnalysis.analyser != analyser.name))
