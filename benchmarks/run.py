@@ -272,7 +272,7 @@ def main() -> None:
             lines = [
                 "# Results", "", f"Made by `make bench` on {datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python "
                 f"{platform.python_version()}. Medians, with minimum and maximum; absolute times depend on the machine, "
-                "the ratios are what counts.", "",
+                "the ratios are what counts. Other parts, by targets of their own, are in [PARTS.md](PARTS.md).", "",
                 *ingest(environment, f"http://127.0.0.1:{site}"),
                 *judging(environment, Path(scratch), f"http://127.0.0.1:{site}"),
                 *retrieval(environment, Path(scratch)),

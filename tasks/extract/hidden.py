@@ -18,6 +18,7 @@ from tasks.extract.text import one_line
 LEAST = 4  # words of a passage: fewer stand in other places too
 MOST = 20  # passages that are told
 LONGEST = 500  # characters of each
+WHOLE = 10_000  # characters of one that markup parts
 MOST_SAID = 1_000_000  # characters of scripts and attributes
 HALF = 0.5  # of a page's text: so much is hidden only until its scripts have run
 ROOTS = frozenset({"html", "body", "head", "title", "script", "style", "noscript", "template"})
@@ -46,7 +47,8 @@ def take_out(tree: HtmlElement) -> list[Hidden]:
         how = CONCEALED if has_no_contrast(element, styles, sheet, closed) else hides(declared)
         if how is None or element.tag in ROOTS or tree not in element.iterancestors():
             continue
-        for text in (one_line(element.text_content()), *map(one_line, element.itertext())):
+        whole = element.text_content()
+        for text in map(one_line, [whole[:WHOLE], *element.itertext()]):
             if len(text.split()) >= LEAST and (text not in found or how == CONCEALED):
                 found[text] = Hidden(how, text)
     return list(found.values())
@@ -59,9 +61,9 @@ def within(hidden: list[Hidden], blocks: tuple[Block, ...]) -> tuple[Hidden, ...
     said = one_line(text_of(blocks))
     told: list[Hidden] = []
     for it in sorted(hidden, key=lambda it: it.how != CONCEALED):
-        if it.text in said and not any(it.text in other.text for other in told):
+        if len(told) < MOST and it.text in said and not any(it.text in other.text for other in told):
             told.append(it)
-    return tuple(Hidden(it.how, it.text[:LONGEST]) for it in told[:MOST])
+    return tuple(Hidden(it.how, it.text[:LONGEST]) for it in told)
 
 
 def says_much(element: HtmlElement) -> bool:

@@ -35,6 +35,7 @@ PAINTS = re.compile(r"(?:^|;)(?:color|background(?:-color)?):")
 ANYTHING: tuple[None, frozenset[str]] = (None, frozenset())
 SHOWS = re.compile(r"(?:^|;)(?:display|visibility|opacity):")
 UNCLOSED = "}}"  # what the end of a sheet closes
+OTHER = "_"
 NAME = re.compile(r"[\w-]+")
 
 
@@ -127,6 +128,7 @@ def shows(style: str) -> bool:
 
 
 def character(escape: re.Match[str]) -> str:
-    """What a backslash stands for (CSS Syntax §4.3.7)."""
+    """What a backslash stands for (CSS Syntax §4.3.7): part of a name, whatever it is."""
     number = int(escape[1] or "0", 16)
-    return chr(number) if 0 < number < 0xD800 else escape[2] or "\N{REPLACEMENT CHARACTER}"
+    meant = chr(number) if 0 < number < 0xD800 else escape[2] or OTHER
+    return meant if NAME.fullmatch(meant) else OTHER

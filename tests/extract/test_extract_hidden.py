@@ -47,6 +47,7 @@ def test_hidden_words_inside_the_text_are_told(markup: str, how: str) -> None:
     "@layer base { .x.x { font-size: 0 } }",
     r".x{f\6fnt-size:0}",
     r".\78 {font-size:0}",
+    r".a\7d b\7b {color:red} .x{font-size:0}",
     ".x{font-size:0!important} .x{font-size:2em}",
     "span{font-size:0}",
     ".x{color:transparent}",
