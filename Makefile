@@ -22,8 +22,8 @@ down: ## stop everything
 test: $(VENV)/installed-for-tests ## install what the tests need and run them all
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
-test-kills: $(VENV)/installed-for-tests ## kill parts of Almanac forty times in the middle of an ingest
-	ALMANAC_KILLS=40 ALMANAC_AWAY=120 $(BIN)/python -m pytest tests/e2e/test_kills.py $(PYTEST)
+test-kills: $(VENV)/installed-for-tests ## kill Almanac fifty times in an ingest and rebuilds, and its indexing fifty times more
+	ALMANAC_KILLS=50 ALMANAC_AWAY=120 $(BIN)/python -m pytest tests/index/test_index_kills.py tests/e2e/test_kills.py $(PYTEST)
 
 check: $(VENV)/installed-for-tests ## lint, types, and which package may import which
 	$(BIN)/ruff check

@@ -46,6 +46,7 @@ from tasks.web.policy import Policy
 PARSERS = {
     "page": "tasks.extract.page:parse",
     "head": "tasks.extract.head:parse",
+    "links": "tasks.extract.links:parse",
     "markdown": "tasks.extract.markdown:parse",
     "fragment": "tasks.extract.fragment:parse",
     "feed": "tasks.discover.feed:parse",

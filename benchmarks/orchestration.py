@@ -7,7 +7,6 @@ IDLE_SECONDS, from which a day is extrapolated.
 import asyncio
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import numpy as np
 import psutil
 import psycopg
 from articles import ARTICLES
-from run import HERE, ROUNDS, client_of, free_port, our_ingest, spread, stack
+from run import HERE, JUDGED, ROUNDS, client_of, free_port, our_ingest, plain_ingest, spread, stack
 
 from almanac.settings import Settings
 from almanac.stack.postgres import Postgres
@@ -36,27 +35,13 @@ STOCK = "stock"  # the pool of the stock process worker
 NOTHING: dict[str, Any] = {"source_ids": []}  # a poll of no source: a run that only starts and ends
 
 
-def plain_ingest(environment: dict[str, str], scratch: Path, base: str, edition: int) -> float:
-    """Seconds that the stage functions take by themselves, on a database and a folder of their own."""
-    home = scratch / f"plain-{edition}"
-    home.mkdir()
-    server = Postgres(Path(environment["ALMANAC_HOME"]))
-    with psycopg.connect(server.url("postgres", driver="postgresql"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE plain{edition}".encode())
-    ours = environment | {"ALMANAC_HOME": str(home), "ALMANAC_DATABASE_URL": server.url(f"plain{edition}")}
-    done = subprocess.run([sys.executable, HERE / "plain.py", f"{base}/{edition}/feed.xml", str(ARTICLES)],
-                          env=ours, capture_output=True, text=True, check=True)
-    shutil.rmtree(home)
-    return float(done.stdout.split()[0])
-
-
 def ingest(environment: dict[str, str], scratch: Path, base: str) -> list[str]:
     client, home = client_of(environment), Path(environment["ALMANAC_HOME"])
     our_ingest(client, home, base, 0)  # warm
     pairs = []
     for n in range(1, ROUNDS + 1):
         turn = [lambda n=n: our_ingest(client, home, base, 2 * n)[0],
-                lambda n=n: plain_ingest(environment, scratch, base, 2 * n + 1)]
+                lambda n=n: plain_ingest(environment, scratch, base, 2 * n + 1, *JUDGED)[0]]
         first = n % 2  # whoever is second finds a warmer machine, or a busier one
         times = {first: turn[first](), 1 - first: turn[1 - first]()}
         pairs.append((times[0], times[1]))

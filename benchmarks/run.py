@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import random
+import shutil
 import socket
 import statistics
 import subprocess
@@ -33,6 +34,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "3"))
 CHUNKS = int(os.environ.get("CHUNKS", "20000"))
 QUESTIONS = 200
 SETTLING = 45
+JUDGED = ("analysis", "gates")
 BLOCK = 25  # questions asked in a row of one side before the other has its turn
 
 
@@ -101,6 +103,38 @@ def ingest(environment: dict[str, str], base: str) -> list[str]:
         f"| Almanac: poll, read and index through the flows | {spread(ours)} | {pairs[0][0][1]} |",
         f"| bare: httpx, trafilatura, encode in one call | {spread(bare)} | {pairs[0][1][1]} |",
         f"| ratio, pair by pair (goal: at most 1.15) | {spread(ratios)} | |", "",
+    ]
+
+
+def plain_ingest(
+    environment: dict[str, str], scratch: Path, base: str, edition: int, *parts: str
+) -> tuple[float, float]:
+    """Seconds, and those of CPU, that the stage functions take by themselves, on a database and a folder of their own."""
+    home, name = scratch / f"plain-{edition}", f"plain{edition}"
+    home.mkdir()
+    server = Postgres(Path(environment["ALMANAC_HOME"]))
+    with psycopg.connect(server.url("postgres", driver="postgresql"), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    ours = environment | {"ALMANAC_HOME": str(home), "ALMANAC_DATABASE_URL": server.url(name)}
+    done = subprocess.run([sys.executable, HERE / "plain.py", f"{base}/{edition}/feed.xml", str(ARTICLES), *parts],
+                          env=ours, capture_output=True, text=True, check=True)
+    shutil.rmtree(home)
+    seconds, cpu, _ = done.stdout.split()
+    return float(seconds), float(cpu)
+
+
+def judging(environment: dict[str, str], scratch: Path, base: str) -> list[str]:
+    """What analysis and the quality gates cost: the same stages with both, with one, and without either, in turn."""
+    ways = {"with analysis and gates": JUDGED, "with analysis": JUDGED[:1], "without either": ()}
+    took: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    for n in range(ROUNDS):
+        for place, (way, parts) in enumerate(ways.items()):
+            took[way].append(plain_ingest(environment, scratch, base, 100 + len(ways) * n + place, *parts))
+    return [
+        f"## What judging costs: {ARTICLES} articles, the stages called plainly", "",
+        "| | seconds | of CPU | CPU ms an article |", "|---|---|---|---|",
+        *(f"| {way} | {spread([wall for wall, _ in times])} | {spread([cpu for _, cpu in times])} | "
+          f"{1000 * statistics.median(cpu for _, cpu in times) / ARTICLES:.0f} |" for way, times in took.items()), "",
     ]
 
 
@@ -238,8 +272,9 @@ def main() -> None:
             lines = [
                 "# Results", "", f"Made by `make bench` on {datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python "
                 f"{platform.python_version()}. Medians, with minimum and maximum; absolute times depend on the machine, "
-                "the ratios are what counts.", "",
+                "the ratios are what counts. Other parts, by targets of their own, are in [PARTS.md](PARTS.md).", "",
                 *ingest(environment, f"http://127.0.0.1:{site}"),
+                *judging(environment, Path(scratch), f"http://127.0.0.1:{site}"),
                 *retrieval(environment, Path(scratch)),
                 *memory(environment),
             ]

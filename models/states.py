@@ -8,6 +8,7 @@ class SourceKind(StrEnum):
 
     FEED = "feed"
     PAGE = "page"
+    LISTING = "listing"
     SITEMAP = "sitemap"
     JSON = "json"
     URL = "url"

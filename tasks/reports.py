@@ -36,6 +36,7 @@ Json = dict[str, Any]
 LAST_POLLS = 10
 PAGE = 100
 SLOW_LATELY = timedelta(days=1)  # robots.txt of a host that is read is asked for each hour
+FLAPPING = timedelta(days=1)  # since a page went back to a text that it had left
 
 SOURCE = (
     "id", "kind", "name", "url", "scopes", "priority", "weight", "every_seconds", "cron", "include",
@@ -48,8 +49,8 @@ POLL = (
 )
 DOCUMENT = (
     "id", "source_id", "url", "final_url", "scopes", "state", "reason", "attempts", "due_at", "title",
-    "author", "published_at", "discovered_at", "read_at", "failing_since", "content_hash", "version_id",
-    "duplicate_of", "interest", "observed_at", "expires_at",
+    "author", "published_at", "discovered_at", "read_at", "failing_since", "flapped_at", "content_hash",
+    "version_id", "duplicate_of", "interest", "observed_at", "expires_at",
 )
 FILE = ("id", "name", "media_type", "size", "sha256", "state", "reason", "preserve", "converted_at")
 VERSION = (
@@ -68,7 +69,8 @@ def sources(db: Database) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
-    ``health`` says too in what it differs from its own history.
+    ``health`` says too in what it differs from its own history, and of ``flapping``: how many of its pages
+    go back and forth between two texts.
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
     with db.snapshot() as session:
@@ -220,28 +222,37 @@ def _sources(session: Session, *conditions: ColumnElement[bool]) -> list[Json]:
         flags[str(flag.source_id)].append(flag.reason)
     states: dict[str, dict[str, int]] = defaultdict(dict)
     unfinished: Counter[str] = Counter()
+    flapping: Counter[str] = Counter()
     for row in session.execute(_progress().where(*conditions)):
         states[str(row.source_id)][row.state] = row.documents
         unfinished[str(row.source_id)] += row.unfinished
+        flapping[str(row.source_id)] += row.flapping
     slow = {delay["host"]: delay for delay in _rows(session, _slow())}
     return [each | {
         "crawl_delay": slow.get("".join(each["url"].split("/")[2:3])),
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
-        "health": "; ".join([each["health"], *flags[each["id"]]]),
+        "health": "; ".join([each["health"], *flags[each["id"]], *_flapping(flapping[each["id"]])]),
+        "flapping": flapping[each["id"]],
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],
     } for each in found]
 
 
-def _progress() -> Select[UUID, str, int, int]:
-    """How many documents each source has in each state, and how many of them are on their way."""
+def _flapping(pages: int) -> list[str]:
+    several = "1 page goes" if pages == 1 else f"{pages} pages go"
+    return [f"flapping: {several} back and forth between two texts"] if pages else []
+
+
+def _progress() -> Select[UUID, str, int, int, int]:
+    """How many documents each source has in each state, how many of them are on their way, or flap."""
     on_its_way = or_(
         Document.state == DocumentState.READ, and_(Document.due_at <= func.now(), Source.paused.is_(False))
     )
     return (
         select(Document.source_id, Document.state, func.count().label("documents"),
-               func.count().filter(on_its_way).label("unfinished"))
+               func.count().filter(on_its_way).label("unfinished"),
+               func.count().filter(Document.flapped_at > func.now() - FLAPPING).label("flapping"))
         .join(Source, Source.id == Document.source_id).where(_kept())
         .group_by(Document.source_id, Document.state).order_by(Document.state)
     )

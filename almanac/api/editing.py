@@ -11,7 +11,7 @@ from pydantic import Field
 from almanac.api.context import By, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.sources import FieldMap, Patterns, changeable, found
-from almanac.api.words import Body, Name
+from almanac.api.words import Body, Flag, Name, Number, Whole
 from models.intervals import seconds_of
 from tasks.discover.edit import edit_source, preview_edit
 
@@ -25,15 +25,15 @@ class Changes(Body):
     every: str | None = None
     cron: str | None = None
     zone: Name | None = None
-    priority: int | None = None
-    weight: float | None = None
+    priority: Whole | None = None
+    weight: Number | None = None
     include: Patterns | None = None
     exclude: Patterns | None = None
-    limit: int | None = None
+    limit: Whole | None = None
     mode: str | None = None
     tags: tuple[Name, ...] | None = Field(None, max_length=50)
     map: FieldMap | None = None
-    fragment_routes: bool | None = None
+    fragment_routes: Flag | None = None
 
     def wanted(self) -> dict[str, Any]:
         """Raises ValueError for what is no interval."""

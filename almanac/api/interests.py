@@ -8,7 +8,7 @@ from pydantic import Field
 
 from almanac.api.context import By
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body
+from almanac.api.words import Body, Number
 from tasks.answer import interests
 
 router = APIRouter(prefix="/v1/interests", tags=["interests"])
@@ -18,7 +18,7 @@ class InterestWanted(Body):
     """A topic, and how much it counts from now on."""
 
     topic: str
-    strength: float = Field(1.0, description="0 to 1; it neither fades nor learns; 0: no interest")
+    strength: Number = Field(1.0, description="0 to 1; it neither fades nor learns; 0: no interest")
 
 
 @router.get("")

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from almanac.api.context import By, InContext
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body, Name
+from almanac.api.words import Body, Name, Number
 from tasks.answer import judge
 from tasks.answer.rank import WEIGHTS
 
@@ -31,7 +31,7 @@ class Verdicts(Body):
 class Change(Body):
     """Weights of the ranking that are to be tried; those not named stay."""
 
-    weights: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
+    weights: dict[str, Number] = {}  # noqa: RUF012 - pydantic copies it
 
 
 @router.get("")

@@ -14,15 +14,16 @@ from pydantic import AwareDatetime, Field, StringConstraints
 from starlette.requests import ClientDisconnect
 
 from almanac.api.context import By, Caller, Context, InContext, scopes_to_write
+from almanac.api.parameters import raw
 from almanac.api.problems import Problem, not_found
 from almanac.api.runs import start_if_possible
-from almanac.api.words import STORABLE, Body, Name, up_to
+from almanac.api.words import STORABLE, Body, Flag, Name, Whole, up_to
 from tasks.errors import Permanent
 from tasks.keep import convert, originals, tickets
 from tasks.keep.given import LONGEST_ABOUT, LONGEST_NAME, Declaration, Given, Subject
 from tasks.keep.identity import Outcome
 from tasks.keep.keep import MOST_AT_ONCE, keep, keep_batch
-from tasks.keep.rows import Kept
+from tasks.keep.rows import Kept, standing
 from tasks.keep.tickets import NoTicket, Ticket
 
 router = APIRouter(prefix="/v1", tags=["keeping"])
@@ -45,7 +46,7 @@ class UploadGiven(Body):
 
     name: Title
     media_type: Annotated[str, up_to(200), STORABLE, StringConstraints(to_lower=True)]
-    size: Annotated[int, Field(ge=1)]
+    size: Annotated[Whole, Field(ge=1)]
     sha256: Sum
 
 
@@ -62,7 +63,7 @@ class Handed(Body):
     subject: SubjectGiven | None = None
     observed_at: AwareDatetime | None = Field(None, description="when it was seen to be so")
     expires_at: AwareDatetime | None = Field(None, description="from then on it answers no more")
-    preserve_source: bool = Field(False, description="keep the original of the uri too")
+    preserve_source: Flag = Field(False, description="keep the original of the uri too")
     upload: UploadGiven | None = None
 
     def given(self, caller: Caller) -> Given:
@@ -125,17 +126,18 @@ async def kept(given: Given, base_url: str, by: Caller, context: Context) -> dic
 
 
 async def going_on(done: Kept, context: Context) -> dict[str, Any]:
-    """What became of it, and the run that goes on with it."""
+    """What became of it, how far its document has come by now, and the run that goes on with it."""
     run = None
     if done.outcome is not Outcome.UNCHANGED:
         to_convert = done.artifact_id if done.outcome.changes_content else None
         run = await start_if_possible(context.runs, "keep" if to_convert else "index", {})
         if run and to_convert:
             await run_in_threadpool(convert.queue, context.library.db, [to_convert])
-    return done.to_json() | {"flow_run_id": run}
+    stands = await run_in_threadpool(standing, context.library.db, done.document_id)
+    return done.to_json() | stands | {"flow_run_id": run}
 
 
-@router.put("/uploads/{ticket}")
+@router.put("/uploads/{ticket}", openapi_extra=raw("*/*"))
 async def upload(ticket: Secret, request: Request, context: InContext) -> dict[str, Any]:
     """Take the file that an upload declared. The URL is the permission: it is good for minutes, and once."""
     try:

@@ -49,10 +49,15 @@ async def release(document_id: UUID, by: By, context: InContext) -> dict[str, An
 
 
 @router.post("/{document_id}/reject")
-def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    """Confirm the refusal: what the page says now is never indexed."""
-    changeable(document_id, by, context)
-    return decided(decisions.reject(by.db, document_id), document_id, by, context)
+async def reject(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
+    """Confirm the refusal, or take back its release: what the page says now is never indexed.
+
+    What it said before answers again.
+    """
+    await run_in_threadpool(changeable, document_id, by, context)
+    done = await run_in_threadpool(decisions.reject, by.db, document_id)
+    document = await run_in_threadpool(decided, done, document_id, by, context)
+    return document | {"flow_run_id": await start_if_possible(context.runs, "index", {})}
 
 
 def decided(done: bool, document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 
 from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body, Name
+from almanac.api.words import Body, Flag, Name, Number, Whole
 from models.moments import parse_moment
 from tasks.answer.ask import answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
@@ -34,11 +34,11 @@ class Asked(Body):
 
     query: str
     previous: str | None = None
-    k: int = 6
-    budget_tokens: int | None = None
-    min_similarity: float | None = None
-    explain: bool = False
-    recent: Annotated[bool | None, Field(description="about the recent; null: as it is worded")] = None
+    k: Whole = 6
+    budget_tokens: Whole | None = None
+    min_similarity: Number | None = None
+    explain: Flag = False
+    recent: Annotated[Flag | None, Field(description="about the recent; null: as it is worded")] = None
     sources: Annotated[tuple[UUID, ...] | None, Field(description="ids of the sources to look in")] = None
     since: Annotated[Moment, Field(description="published then or later")] = None
     until: Annotated[Moment, Field(description="published before then; a day is included")] = None

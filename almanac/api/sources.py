@@ -1,6 +1,7 @@
 """Sources over HTTP."""
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -10,9 +11,11 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
 from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
+from almanac.api.parameters import raw
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
-from almanac.api.words import Address, Body, HeaderValue, Name, Pattern
+from almanac.api.words import Address, Body, Flag, HeaderValue, Name, Number, Pattern, Whole
+from almanac.faults import printable
 from models.intervals import seconds_of
 from models.states import DocumentState, ReadingMode, SourceKind
 from tasks import curate, reports
@@ -30,6 +33,8 @@ HINTS: dict[type[StageError], str] = {  # by what the failure is, what its owner
     NeedsCredential: "Almanac cannot sign in: give an address that is open to all.",
     Permanent: "Feeds can be read, and pages with text of their own: check the address in a browser.",
 }
+OPML_TYPE = re.compile(  # and what says nothing of what it is
+    r"\s*(?:(?:text|application)/(?:(?:[\w.-]+\+)?xml|x-opml|octet-stream|plain))\s*(?:;|$)", re.IGNORECASE)
 Patterns = Annotated[tuple[Pattern, ...], Field(max_length=100)]
 Headers = Annotated[dict[Name, HeaderValue], Field(max_length=50)]
 FieldMap = Annotated[dict[Name, Pattern], Field(max_length=20)]
@@ -44,16 +49,16 @@ class SourceWanted(Body):
     every: str | None = None
     cron: str | None = None
     zone: Name | None = Field(None, description="of the cron line; without it the one of ALMANAC_ZONE")
-    priority: int = 50
-    weight: float = 0.5
+    priority: Whole = 50
+    weight: Number = 0.5
     include: Patterns = ()
     exclude: Patterns = ()
-    limit: int = 100
+    limit: Whole = 100
     mode: str = "everything"
     tags: tuple[Name, ...] = Field((), max_length=50)
     headers: Headers = Field(default_factory=dict, description="sent to its server only, and never shown")
     map: FieldMap = Field(default_factory=dict, description="of a JSON API: for each field, the path to it")
-    fragment_routes: bool = Field(False, description="whether “#/a” and “#/b” are pages of their own")
+    fragment_routes: Flag = Field(False, description="whether “#/a” and “#/b” are pages of their own")
 
     def wish(self, zone: str = "UTC") -> NewSource:
         """Raises Problem, with one sentence, for what cannot be."""
@@ -138,9 +143,13 @@ async def poll_due(by: ByLibrarian, context: InContext) -> dict[str, Any]:
         return {"flow_run_id": await context.runs.start("poll", {})}
 
 
-@router.post("/import")
+@router.post("/import", openapi_extra=raw("text/x-opml"))
 async def import_opml(request: Request, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Save the subscriptions of the OPML that is the body; their first polls follow by and by."""
+    came = request.headers.get("content-type", "")
+    if came and not OPML_TYPE.match(came):
+        raise Problem(415, f"The body came with Content-Type: {printable(came)}: send the OPML itself, with "
+                      "Content-Type: text/x-opml.")
     library = context.library
     told = await read_opml(library.parser, await request.body())
     done = await run_in_threadpool(import_sources, library.db, told, datetime.now(UTC))

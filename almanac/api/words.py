@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Strict, StringConstraints
 
 from models.addresses import check_address
 
@@ -30,6 +30,9 @@ def storable(text: str) -> str:
 
 STORABLE = AfterValidator(storable)
 
+Whole = Annotated[int, Strict()]  # JSON has numbers and booleans of its own: "6" is neither
+Number = Annotated[float, Strict()]
+Flag = Annotated[bool, Strict()]
 Name = Annotated[str, up_to(200), STORABLE]
 HeaderValue = Annotated[str, up_to(8192), STORABLE]
 Pattern = Annotated[str, up_to(500), STORABLE]

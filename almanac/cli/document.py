@@ -44,7 +44,7 @@ def finish(client: Client, document: Json, wait: bool, outcome: Json | None = No
             raise Failed(f"{document['state'].replace('_', ' ')}: {document['reason']}", document)
     came_to = [("kept", outcome["outcome"])] if outcome else []
     told = [*came_to, *standing(document), ("title", document["title"]), ("id", document["id"])]
-    screen.show(document | (outcome or {}), facts(told))
+    screen.show((outcome or {}) | document, facts(told))
 
 
 def standing(document: Json) -> list[tuple[str, object]]:

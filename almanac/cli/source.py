@@ -28,7 +28,7 @@ Id = Annotated[str, Argument(metavar="ID", help="a source's id, or the first cha
 @app.command("add")
 def add(
     url: Annotated[str, Argument(metavar="URL", help="the address of a feed, sitemap, page or API")],
-    kind: Annotated[str, Option(metavar="auto|feed|sitemap|page|json", help="what it is")] = "auto",
+    kind: Annotated[str, Option(metavar="auto|feed|sitemap|page|listing|json", help="what it is")] = "auto",
     name: Annotated[str | None, Option(metavar="N", help="what to call it, if not by its own title")] = None,
     every: Annotated[str | None, Option(metavar="1h", help="how often to look: 30m, 1h, 2d")] = None,
     cron: Annotated[str | None, Option(metavar='"0 7 * * *"', help="when to look, in its zone")] = None,

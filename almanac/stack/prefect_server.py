@@ -11,15 +11,15 @@ import uvicorn
 from prefect.server.api.server import create_app
 
 from almanac.settings import settings
+from almanac.stack.early_end import EarlyEnd
 from almanac.stack.own_names import OwnNamesOnly
 
 
 def main() -> None:
     chosen = settings()
-    uvicorn.run(
-        OwnNamesOnly(create_app(final=True), chosen.names), host=chosen.host, port=chosen.prefect_port,
-        log_level="warning", access_log=False, timeout_graceful_shutdown=5,
-    )
+    app = OwnNamesOnly(EarlyEnd(create_app(final=True)), chosen.names)
+    uvicorn.run(app, host=chosen.host, port=chosen.prefect_port, log_level="warning", access_log=False,
+                timeout_graceful_shutdown=5)
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ class Document(Table):
     read_at: Mapped[datetime | None]  # the last time its address was read well
     whole_at: Mapped[datetime | None]  # the last time its body came, instead of “not modified”
     failing_since: Mapped[datetime | None]  # the first look after that which went wrong
+    flapped_at: Mapped[datetime | None]  # the last time it went back to a text that it had left within a day
     final_url: Mapped[str | None]
     etag: Mapped[str | None]
     last_modified: Mapped[str | None]

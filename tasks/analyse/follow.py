@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -21,6 +21,8 @@ from tasks.ports import Analyser
 
 FIELDS = ("topics", "entities", "keywords", "summary", "category", "content_type", "language", "confidence",
           "analyser", "reasons", "note")
+
+BUILT_IN = "built-in "  # how the name of that analyser begins, whatever its number
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +69,29 @@ def reanalyse(db: Database, analyser: Analyser, limit: int, after: UUID, now: da
     foreign = or_(VersionAnalysis.version_id.is_(None), VersionAnalysis.analyser != analyser.name,
                   VersionAnalysis.note.is_not(None))
     which = foreign if documents is None else Document.id.in_(documents)
-    rows = load(db, ANSWERS, DocumentVersion.id > after, which, limit=limit)
+    return judge_again(db, analyser, limit, now, DocumentVersion.id > after, which)
+
+
+def catch_up(db: Database, analyser: Analyser, limit: int, now: datetime) -> list[Reanalysed]:
+    """Judge some of what answers and was left behind: what nobody judged, or the built-in analyser of an
+    earlier release, where the built-in one is asked.
+
+    What a model is to judge again, its owner says: it may cost money. They are begun anywhere, so that those
+    that cannot be judged hold up no others.
+    """
+    left: ColumnElement[bool] = VersionAnalysis.version_id.is_(None)
+    if analyser.name.startswith(BUILT_IN):
+        earlier = VersionAnalysis.analyser.startswith(BUILT_IN, autoescape=True)
+        left = or_(left, and_(earlier, VersionAnalysis.analyser != analyser.name))
+    start = uuid4()
+    done = judge_again(db, analyser, limit, now, left, DocumentVersion.id >= start)
+    return done + judge_again(db, analyser, limit - len(done), now, left, DocumentVersion.id < start)
+
+
+def judge_again(
+    db: Database, analyser: Analyser, limit: int, now: datetime, *which: ColumnElement[bool]
+) -> list[Reanalysed]:
+    rows = load(db, ANSWERS, *which, limit=limit)
     return [Reanalysed(row.document_id, row.id, row.url, row.content_type,
                        analysis.content_type if analysis else None)
             for row, analysis in analyse(db, analyser, rows, now)]

@@ -8,11 +8,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from models.session import Database
 from tasks.answer.cite import Citation, cite_all
+from tasks.answer.hosts import HOST, URL, host_of, is_address, without_scheme
 from tasks.answer.prompt import address
 
 MAX_CHARACTERS = 100_000
@@ -28,9 +30,10 @@ MARK = re.compile(  # [K1], [K1, K2], [K1-K3], 【K1】, (K1), [1], and a bare K
     rf"|(?<!\w)[\[【]\s*(?P<numbered>\d{{1,3}}(?:{SEPARATOR}\d{{1,3}})*)\s*[\]】]"
     rf"|\((?P<round>K{DIGITS}(?:{SEPARATOR}K{DIGITS})*)\)"
     rf"|(?<![\w/.#-])(?P<bare>K{DIGITS})\b(?![/-]?\w))")
-URL = r"(?:[^\s<>\"'“”()\[\]]|\([^\s()]*\))+"
 LINK = re.compile(rf"!?\[(?P<words>[^\[\]\n]*)\]\(\s*<?(?P<target>{URL})>?(?:\s[^)\n]{{0,200}})?\)"
-                  rf"|(?P<bare>\b(?:[a-zA-Z][a-zA-Z0-9+.-]{{0,30}}://(?:\[[^\s\[\]]*\])?|mailto:|www\.)(?:{URL})?)")
+                  rf"|(?P<bare>\b(?:[a-zA-Z][a-zA-Z0-9+.-]{{0,30}}://(?:\[[^\s\[\]]*\])?|mailto:)(?:{URL})?)"
+                  rf"|(?P<host>{HOST})")
+ENDS = ".,;:!?"  # of a sentence, behind an address
 LINK_REMOVED = "(address removed)"
 QUOTE = re.compile(r"“([^“”]+)”|„([^„“”]+)[“”]|«([^«»]+)»|\"([^\"\n]+)\"|^> ?(.+)$", re.MULTILINE)
 LEFT_OUT = re.compile(r"\[?(?:…|\.\.\.)\]?|\[[^\[\]\n]{0,40}\]")  # or put in: “[the ferry] sails … again”
@@ -102,13 +105,33 @@ class Proof:
 
     def _link(self, found: re.Match[str]) -> str:
         """A link to an excerpt's page; of another, its words."""
-        target = found["target"] or found["bare"].rstrip(".,;:!?")
-        if target.rstrip("/") in self.addresses:
+        bare = found["bare"] or found["host"]
+        target = found["target"] or bare.rstrip(ENDS)
+        if target.rstrip("/") in self.addresses or (found["host"] and self._is_theirs(target)):
             return found[0]
         self.strange[target] = None
-        if found["bare"]:
-            return LINK_REMOVED + found["bare"][len(target):]
+        if bare:
+            return LINK_REMOVED + bare[len(target):]
         return f"[{found['words']}]" if LABEL.fullmatch(found["words"]) else found["words"]
+
+    def _is_theirs(self, written: str) -> bool:
+        """Whether what is written without a scheme is an excerpt's page or its site, or no address at all; a
+        name alone may be what an excerpt speaks of.
+        """
+        if not is_address(written):
+            return True
+        place = without_scheme(written).lower()
+        return place in self._places or (place == host_of(place) and place in self._said)
+
+    @cached_property
+    def _places(self) -> set[str]:
+        pages = {without_scheme(url).lower() for url in self.addresses}
+        return pages | set(map(host_of, pages))
+
+    @cached_property
+    def _said(self) -> set[str]:
+        text = "\n".join(self.shown.values()).lower()
+        return {found[0].rstrip(ENDS) for found in re.finditer(HOST, text) if "@" not in found[0]}
 
 
 def check_against(db: Database, retrieval_id: UUID, text: str) -> Checked | None:

@@ -32,7 +32,7 @@ __all__ = ["AddedSource", "NewSource", "add_single", "add_source", "ensure_docum
 
 SINGLES = "almanac:single-addresses"
 ASKED_FOR = 100  # the priority of what somebody waits for
-FOUND = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE)  # of the owner's address, by looking at it
+FOUND = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE, SourceKind.LISTING)  # by looking at it
 
 
 @dataclass(frozen=True, slots=True)

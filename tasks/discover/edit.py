@@ -9,12 +9,13 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from models.session import Database
-from models.states import ReadingMode, SourceKind
+from models.states import ReadingMode
 from models.tables import Document, Source
 from tasks.discover.choosing import UNJUDGED
 from tasks.discover.offers import Look
 from tasks.discover.preview import preview
 from tasks.discover.schedule import next_poll
+from tasks.discover.subscriptions import NOT_OURS
 from tasks.discover.wishes import NewSource
 from tasks.ports import Fetcher, Parser
 
@@ -76,7 +77,7 @@ def standing(source_id: UUID) -> Any:
 
 def wished(source: Source, changes: Mapping[str, Any]) -> NewSource:
     """The source as it would be. Raises ValueError."""
-    if source.kind in {SourceKind.URL, SourceKind.DOCUMENTATION}:
+    if source.kind in NOT_OURS:
         raise ValueError(f"{source.name} is Almanac's own: it cannot be changed")
     if changes.get("name", "a name") is None:
         raise ValueError("a source has a name: give another one")

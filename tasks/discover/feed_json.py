@@ -9,6 +9,8 @@ from tasks.discover.entries import Entry, believable
 from tasks.discover.plain import full_text, html_of, html_text, one_line
 from tasks.errors import Permanent
 
+BEGINNING = 1000  # bytes
+
 
 def read_json(body: bytes, url: str, limit: int) -> tuple[str, list[Entry]]:
     """The feed's title and its first ``limit`` entries. Raises Permanent where it is no JSON Feed."""
@@ -17,7 +19,9 @@ def read_json(body: bytes, url: str, limit: int) -> tuple[str, list[Entry]]:
     except RecursionError as error:
         raise Permanent("not a feed: its JSON is nested too deeply") from error
     except ValueError as error:
-        raise Permanent("not a feed: neither XML nor valid JSON") from error
+        begun = b"jsonfeed.org/version/" in body[:BEGINNING]
+        raise Permanent("the feed breaks off: its JSON is not whole" if begun
+                        else "not a feed: neither XML nor valid JSON") from error
     listed = feed.get("items") if isinstance(feed, dict) else None
     if not (isinstance(listed, list) and is_version(feed.get("version"))):
         raise Permanent("not a feed: JSON, but no JSON Feed")

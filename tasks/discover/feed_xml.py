@@ -71,7 +71,7 @@ def read_xml(body: bytes, url: str, charset: str | None, limit: int) -> tuple[st
     except Exception as error:  # it has no exceptions of its own: hostile bytes raise whatever they hit
         raise Permanent(f"the feed cannot be read ({type(error).__name__})") from error
     if not feed.version and not feed.entries:
-        raise Permanent("not a feed: it only begins like one")
+        raise Permanent("the feed breaks off at its beginning")
     if not feed.entries and not ENDED.search(body.replace(b"\0", b"")):  # NULs: UTF-16 and UTF-32
         raise Permanent("the feed breaks off before its first item")
     atom = str(feed.version).startswith("atom")

@@ -1,19 +1,20 @@
 """Finding out what an address is, before it becomes a source: one request, whose body is the first poll."""
 
+from contextlib import suppress
 from typing import Any
 
 from models.extracted import Extracted
 from models.states import PollOutcome, SourceKind
 from tasks.discover.auto import Found, feeds_of, found_feed, host_of, sitemap_of
 from tasks.discover.doubt import GOOD
-from tasks.discover.kinds import feed, json_api, page, sitemap
-from tasks.discover.offers import Look
+from tasks.discover.kinds import feed, json_api, listing, page, sitemap
+from tasks.discover.offers import Look, Offer
 from tasks.discover.wishes import AUTO
-from tasks.errors import NeedsBrowser, Permanent
+from tasks.errors import NeedsBrowser, Permanent, StageError
 from tasks.ports import Fetched, Fetcher, Parser, Wanted
 
 WANTED = {AUTO: Wanted.ANY, SourceKind.FEED: Wanted.FEED, SourceKind.SITEMAP: Wanted.FEED,
-          SourceKind.PAGE: Wanted.PAGE}
+          SourceKind.PAGE: Wanted.PAGE, SourceKind.LISTING: Wanted.PAGE}
 
 
 async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list[Found]:
@@ -29,7 +30,8 @@ async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list
         if offer.outcome is PollOutcome.NEW:
             return [found_feed(look.url, offer)]
         if kind == SourceKind.FEED:
-            raise Permanent(f"{look.url} cannot be a feed: {offer.reason}")
+            raise refusal(look.url, "feed", offer)
+        refuse_broken(look.url, "feed", offer)
         if fetched.media_type.endswith("json"):
             raise Permanent(f"{look.url} answers with JSON that is no feed: add it as kind json, with a map "
                             "like --map items=data.posts --map url=link")
@@ -38,10 +40,31 @@ async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list
         if offer.outcome in GOOD:
             return [Found(SourceKind.SITEMAP, look.url, offer.title or host_of(look.url), offer)]
         if kind == SourceKind.SITEMAP or offer.outcome is PollOutcome.FAILED:
-            raise Permanent(f"{look.url} cannot be a sitemap: {offer.reason}")
+            raise refusal(look.url, "sitemap", offer)
+        refuse_broken(look.url, "sitemap", offer)
     if kind == AUTO and (found := await offered(fetcher, parser, look, fetched)):
         return found
-    return [await probe_page(fetcher, parser, look, fetched)]
+    if kind == SourceKind.LISTING:
+        return [await probe_listing(parser, look, fetched)]
+    try:
+        return [await probe_page(fetcher, parser, look, fetched)]
+    except Permanent as refused:
+        if kind == SourceKind.PAGE:
+            raise
+        with suppress(StageError):
+            return [await probe_listing(parser, look, fetched)]
+        raise refused from None
+
+
+def refuse_broken(url: str, what: str, offer: Offer) -> None:
+    """What is one, and cannot be read, is not looked at as anything else. Raises Permanent."""
+    if offer.reason.startswith(f"the {what} "):
+        raise refusal(url, what, offer)
+
+
+def refusal(url: str, what: str, offer: Offer) -> Permanent:
+    why = offer.reason.removeprefix(f"not a {what}: ")
+    return Permanent(f"{url} cannot be a {what}: " + why.replace(f"the {what} ", "it ", 1))
 
 
 async def offered(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetched) -> list[Found]:
@@ -59,6 +82,14 @@ async def probe_page(fetcher: Fetcher, parser: Parser, look: Look, fetched: Fetc
         title = ""
     offer = await page.discover(fetcher, parser, look)
     return Found(SourceKind.PAGE, look.url, title or host_of(look.url), offer)
+
+
+async def probe_listing(parser: Parser, look: Look, fetched: Fetched) -> Found:
+    """A page that is no article, and lists others."""
+    offer = await listing.offer_of(fetched, parser, look)
+    if offer.outcome is not PollOutcome.NEW or not offer.items:
+        raise refusal(look.url, "listing", offer)
+    return Found(SourceKind.LISTING, look.url, offer.title or host_of(look.url), offer)
 
 
 def context(fetched: Fetched) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tasks.discover.json_map import check_map
 from tasks.discover.schedule import check_cron
 
 AUTO = "auto"
-OFFERED = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE, SourceKind.JSON)
+OFFERED = (SourceKind.FEED, SourceKind.SITEMAP, SourceKind.PAGE, SourceKind.LISTING, SourceKind.JSON)
 KINDS = (AUTO, *(kind.value for kind in OFFERED))
 HOURLY = 3600
 SHORTEST, LONGEST = 60, 366 * 24 * HOURLY

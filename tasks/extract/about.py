@@ -43,7 +43,7 @@ class About:
 def about(tree: HtmlElement, url: str) -> About:
     """What the page at ``url`` says of itself; dates in UTC, a future one as it stands."""
     found = extract_metadata(tree, url, dict(DATE_SEARCH))
-    base = _base(tree, url)
+    base = base_of(tree, url)
     canonical = next(iter(_links(tree, "canonical")), None)
     feeds = [resolve_link(base, link.get("href")) for link in _links(tree, "alternate") if _is_feed(link)]
     return About(
@@ -63,7 +63,8 @@ def _site_name(named: str | None, host: str | None) -> str | None:
     return None if named == host else one_line(MARKUP.sub("", named or ""))[:LONGEST_TITLE] or None
 
 
-def _base(tree: HtmlElement, url: str) -> str:
+def base_of(tree: HtmlElement, url: str) -> str:
+    """What the links of the page at ``url`` are resolved against."""
     base = tree.find(".//base[@href]")
     return url if base is None else resolve_link(url, base.get("href")) or url
 

@@ -9,7 +9,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from models.extracted import Hidden
 from tasks.errors import Permanent
-from tasks.extract.hidden import hidden_passages
+from tasks.extract.hidden import take_out
 from tasks.extract.structure import put_in_order
 from tasks.extract.text import one_line, without_controls
 
@@ -51,7 +51,7 @@ def read(text: str) -> Page:
     if tree.xpath("count(//*)") > MOST_ELEMENTS:
         raise Permanent(f"the page has more than {MOST_ELEMENTS:,} elements")
     noscript = one_line(" ".join(element.text_content() for element in tree.iter("noscript")))
-    hidden = hidden_passages(tree)
+    hidden = take_out(tree)
     scripted = _drop_unseen(tree)
     put_in_order(tree)
     return Page(tree, scripted, noscript, hidden)

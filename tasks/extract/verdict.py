@@ -76,12 +76,21 @@ def check(page: Page, paragraphs: list[str]) -> None:
     if sum(map(len, paragraphs)) <= SHORT:
         _check_short(page, paragraphs)
     if is_listing(page.tree, paragraphs):
-        raise Permanent("the page lists others and is no article itself: add it as a source of kind page")
+        raise Permanent("the page lists others and is no article itself: add it as a source of kind listing")
     if not paragraphs:
         raise Permanent("there is nothing to read on the page")
 
 
 def _check_short(page: Page, paragraphs: list[str]) -> None:
+    check_answer(page, paragraphs)
+    if _is_consent_wall(page, paragraphs):
+        raise Permanent("the page is a wall that asks for consent, not an article")
+    if PAYWALL.search(page.visible()):
+        raise Permanent("the page shows only the beginning of an article to those who do not pay")
+
+
+def check_answer(page: Page, paragraphs: list[str]) -> None:
+    """Raise NeedsBrowser or Permanent when the page is none that was asked for, of whatever kind."""
     length = sum(map(len, paragraphs))
     visible = page.visible()
     headlines = [" ".join(element.text_content().split()) for element in HEADLINES(page.tree)]
@@ -94,10 +103,6 @@ def _check_short(page: Page, paragraphs: list[str]) -> None:
         raise NeedsBrowser("the page has no text until a browser renders it")
     if _is_sign_in(page, visible, any(SIGN_IN.match(line) for line in opening)):
         raise Permanent("the page is a sign-in form, not an article")
-    if _is_consent_wall(page, paragraphs):
-        raise Permanent("the page is a wall that asks for consent, not an article")
-    if PAYWALL.search(visible):
-        raise Permanent("the page shows only the beginning of an article to those who do not pay")
 
 
 def _names_an_error(headline: str) -> bool:

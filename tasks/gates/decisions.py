@@ -1,5 +1,6 @@
 """What the owner decides about refused versions, and the report that helps to decide."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -7,14 +8,16 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from models.lease import GIVEN_BACK
 from models.session import Database
-from models.states import DocumentState, Severity, Verdict
-from models.tables import Document, DocumentVersion, GateResult, Source
+from models.states import ChunkState, DocumentState, Severity, Verdict
+from models.tables import Chunk, Document, DocumentVersion, GateResult, Source
 
 Json = dict[str, Any]
 
 PAGE = 100
 REJECTED = "rejected by its owner"
+AS_JUDGED = (DocumentState.QUARANTINED, DocumentState.READ, DocumentState.INDEXED)  # no look failed since
 RESULT = (GateResult.gate, GateResult.expectation, GateResult.severity, GateResult.reason,
           GateResult.observed, GateResult.passage)
 
@@ -25,7 +28,8 @@ def release(db: Database, document_id: UUID) -> bool:
     Gates that let it pass, or refused it, are not asked again. Raises ValueError for what nobody can release.
     """
     with db.begin() as session:
-        if (version := refused(session, document_id)) is None:
+        version = judged(session, document_id)
+        if version is None or version.verdict == Verdict.RELEASED:
             return False
         against = session.execute(select(GateResult.gate, GateResult.severity, GateResult.reason).where(
             GateResult.version_id == version.id)).all()
@@ -39,26 +43,52 @@ def release(db: Database, document_id: UUID) -> bool:
 
 
 def reject(db: Database, document_id: UUID) -> bool:
-    """Confirm the refusal: the version is never indexed; whether there is one. A changed page has another."""
+    """Confirm the refusal, or take back its release: the version is never indexed; whether there is one.
+
+    What answered before it answers again. A changed page has another version.
+    """
     with db.begin() as session:
-        if (version := refused(session, document_id)) is None:
+        if (version := judged(session, document_id)) is None:
             return False
-        decide(session, version.id, Verdict.REJECTED)
+        decide(session, version.id, Verdict.REJECTED, indexed_at=None, **GIVEN_BACK)
+        if version.verdict == Verdict.RELEASED:
+            take_back(session, document_id, version)
         move(session, document_id, DocumentState.REJECTED, REJECTED)
         return True
 
 
-def refused(session: Session, document_id: UUID) -> Any:
-    """The version that a gate refused and nothing has overtaken, locked; a rejected one, too."""
+def judged(session: Session, document_id: UUID) -> Any:
+    """The version that a gate refused and nothing has overtaken, whatever was decided of it since; locked."""
     return session.execute(
-        select(DocumentVersion.id, DocumentVersion.passed)
+        select(DocumentVersion.id, DocumentVersion.number, DocumentVersion.passed, DocumentVersion.verdict,
+               DocumentVersion.indexed_at)
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(Document.id == document_id, Document.state != DocumentState.REMOVED, *STANDING,
-               DocumentVersion.verdict.in_([Verdict.QUARANTINED, Verdict.REJECTED]))
-        .with_for_update()).one_or_none()
+        .where(Document.id == document_id, Document.state != DocumentState.REMOVED,
+               DocumentVersion.superseded_at.is_(None), DocumentVersion.verdict.is_not(None))
+        .order_by(DocumentVersion.number.desc()).limit(1).with_for_update()).one_or_none()
 
 
-STANDING = (DocumentVersion.superseded_at.is_(None), DocumentVersion.indexed_at.is_(None))
+def take_back(session: Session, document_id: UUID, version: Any) -> None:
+    """Let a version that was released answer no more; the index follows, and brings back what it replaced."""
+    become(session, version.id, [ChunkState.PENDING, ChunkState.LIVE], ChunkState.RETIRING)
+    if version.indexed_at is None:
+        return
+    before = session.scalar(
+        select(DocumentVersion.id).where(
+            DocumentVersion.document_id == document_id, DocumentVersion.number < version.number,
+            DocumentVersion.indexed_at.is_not(None),
+            or_(DocumentVersion.verdict.is_(None), DocumentVersion.verdict == Verdict.RELEASED))
+        .order_by(DocumentVersion.number.desc()).limit(1))
+    session.execute(update(Document).where(Document.id == document_id).values(version_id=before))
+    if before:
+        session.execute(
+            update(DocumentVersion).where(DocumentVersion.id == before).values(superseded_at=None))
+        become(session, before, [ChunkState.RETIRING, ChunkState.RETIRED], ChunkState.PENDING)
+
+
+def become(session: Session, version: UUID, before: Sequence[ChunkState], after: ChunkState) -> None:
+    session.execute(
+        update(Chunk).where(Chunk.version_id == version, Chunk.state.in_(before)).values(state=after))
 
 
 def decide(session: Session, version: UUID, verdict: Verdict, **more: Any) -> None:
@@ -68,9 +98,9 @@ def decide(session: Session, version: UUID, verdict: Verdict, **more: Any) -> No
 
 def move(session: Session, document: UUID, state: DocumentState, reason: str) -> None:
     """The document follows, unless a later look has said something else of it."""
-    undecided = or_(Document.state == DocumentState.QUARANTINED, Document.reason == REJECTED)
+    as_judged = or_(Document.state.in_(AS_JUDGED), Document.reason == REJECTED)
     session.execute(
-        update(Document).where(Document.id == document, undecided).values(state=state, reason=reason))
+        update(Document).where(Document.id == document, as_judged).values(state=state, reason=reason))
 
 
 def report(

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from models.addresses import check_address
 from models.blocks import BlockKind, digest, text_of
 from models.extracted import Extracted
+from models.session import Database
 from models.states import DocumentState, SourceKind
 from models.tables import Document, DocumentVersion, Source
 from tasks.keep.given import Given
@@ -41,6 +42,12 @@ class Kept:
     def to_json(self) -> dict[str, Any]:
         return {"document_id": str(self.document_id), "outcome": self.outcome.value, "created": self.created,
                 "artifact_id": str(self.artifact_id) if self.artifact_id else None}
+
+
+def standing(db: Database, document_id: UUID) -> dict[str, str]:
+    """How far a document has come, and why: what was kept is found only once it is indexed."""
+    rows = db.execute(select(Document.state, Document.reason).where(Document.id == document_id))
+    return {"state": rows[0].state, "reason": rows[0].reason}
 
 
 def lock(session: Session, scopes: Sequence[str]) -> None:

@@ -154,7 +154,8 @@ def success(session: Session, document: Claimed, look: Look) -> dict[str, Any]:
         return seen | {"state": DocumentState.DUPLICATE, "reason": twin[1], "duplicate_of": twin[0],
                        "version_id": None, "content_hash": None}
     if why := goes_back_and_forth(session, document, extracted.blocks, content_hash, fetched.fetched_at):
-        return unremembered(seen) | standing(session, document) | {"reason": why}
+        flapped = {"reason": why, "flapped_at": fetched.fetched_at}
+        return unremembered(seen) | standing(session, document) | flapped
     check_whole(session, document, extracted.blocks)
     version = add_version(session, document, look.fetched, extracted, body, content_hash)
     absorb(session, document, fetched, body)

@@ -1,6 +1,7 @@
 """Versions into the index, and the index made again: one run at a time, on whatever machine."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
@@ -10,11 +11,14 @@ from prefect.cache_policies import NO_CACHE
 
 from almanac import wiring
 from models.session import Database
-from tasks.analyse.follow import analyse_versions, reanalyse, recheck
+from tasks.analyse.follow import Reanalysed, analyse_versions, catch_up, reanalyse, recheck
 from tasks.chunk import cut
+from tasks.errors import Transient
 from tasks.index import follow
 from tasks.steps.retries import RETRIED
 from tasks.steps.running import in_thread, now, show, told, turn
+
+log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 5  # for questions that began with the collection that is left
 
@@ -46,12 +50,30 @@ async def reanalyse_versions(limit: int, after: UUID, document_ids: Sequence[UUI
     """
     one = wiring.library()
     done = await in_thread(reanalyse, one.db, one.analyser, limit, after, now(), document_ids)
-    changed = [it.version_id for it in done if it.changed]
-    if changed:
+    await describe(done)
+    return done[-1].version_id if done else None
+
+
+@task(task_run_name="analyse what was left", cache_policy=NO_CACHE, persist_result=False, **RETRIED)
+async def catch_up_analyses(limit: int) -> int:
+    """Analyse some of what nobody has, or only an earlier release; how many. A model that is away is left."""
+    one = wiring.library()
+    try:
+        done = await in_thread(catch_up, one.db, one.analyser, limit, now())
+    except Transient as error:
+        log.warning("What was left is analysed another time: %s", error)
+        return 0
+    await describe(done)
+    return len(done)
+
+
+async def describe(done: Sequence[Reanalysed]) -> None:
+    """Show what was judged again, and tell the index what was judged otherwise."""
+    one = wiring.library()
+    if changed := [it.version_id for it in done if it.changed]:
         async with turn(one.db, "index"):
             await in_thread(follow.describe, one.db, one.index, changed)
     await show("reanalysed", [{"address": it.url, "before": it.before, "now": it.now} for it in done])
-    return done[-1].version_id if done else None
 
 
 @task(task_run_name="rebuild the index", cache_policy=NO_CACHE, persist_result=False, **RETRIED)

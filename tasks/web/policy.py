@@ -10,7 +10,9 @@ from models.hosts import is_ip, normal_host, port_number
 from tasks.errors import Unsafe
 
 PORTS = frozenset({80, 443})
-REMEDY = "ALMANAC_ALLOWED_NETWORKS can allow it, from the next start of Almanac on"
+REMEDY = "; ALMANAC_ALLOWED_NETWORKS can allow it, from the next start of Almanac on"
+METADATA = "cloud metadata"  # of which nobody is told how to allow it: it gives keys away
+METADATA_NAMES = frozenset({"metadata", "instance-data"})  # where clouds give it a name without a dot
 ISATAP = frozenset({0x0000_5EFE, 0x0200_5EFE})  # RFC 5214 §6.1: what stands before the IPv4 address
 
 IpAddress = IPv4Address | IPv6Address
@@ -41,11 +43,15 @@ def blocks() -> tuple[Block, ...]:
     return tuple(sorted(table, key=lambda block: -block.network.prefixlen))
 
 
+def block_of(address: IpAddress) -> Block | None:
+    return next((block for block in blocks() if address in block.network), None)
+
+
 def refusal(address: IpAddress) -> str | None:
     """The class of an address that may not be fetched, with its source; none for a public one."""
     if isinstance(address, IPv6Address) and address.scope_id:
         return "an address with a zone (RFC 4007)"
-    block = next((block for block in blocks() if address in block.network), None)
+    block = block_of(address)
     if block and block.reachable == "no":
         return f"{block.kind} ({block.source})"
     carrier = block.kind if block and block.reachable == "embedded" else None
@@ -92,7 +98,8 @@ class Policy:
         if self._excepts(address, host, port):
             return
         if kind := refusal(address):
-            raise Unsafe(f"the address is refused: {kind} is not public; {REMEDY}")
+            remedy = "" if _leads_to_metadata(address) else REMEDY
+            raise Unsafe(f"the address is refused: {kind} is not public{remedy}")
         _check_public(host, port)
 
     def is_owners(self, host: str, port: int) -> bool:
@@ -105,11 +112,19 @@ class Policy:
         return not named.isdisjoint(self._pairs) or any(plain in network for network in self._networks)
 
 
+def _leads_to_metadata(address: IpAddress) -> bool:
+    """Whether it is the metadata service of a cloud, or an IPv6 form that carries the address of one."""
+    shifts = () if address.version == 4 else (0, 80)  # RFC 6052 and the like; RFC 3056
+    carried = (IPv4Address(int(address) >> shift & 0xFFFF_FFFF) for shift in shifts)
+    return any(block and block.kind == METADATA for block in map(block_of, (address, *carried)))
+
+
 def _check_public(host: str, port: int) -> None:
     if port not in PORTS:
-        raise Unsafe(f"port {port} is refused: only 80 and 443 are open; {REMEDY}")
+        raise Unsafe(f"port {port} is refused: only 80 and 443 are open{REMEDY}")
     if "." not in host and not is_ip(host):
-        raise Unsafe(f"the host is refused: a name without a dot belongs to the local network; {REMEDY}")
+        remedy = "" if host in METADATA_NAMES else REMEDY
+        raise Unsafe(f"the host is refused: a name without a dot belongs to the local network{remedy}")
 
 
 def _pair(entry: str) -> tuple[str, int]:

@@ -85,11 +85,41 @@ def test_a_bare_word_that_an_excerpt_says_is_no_label() -> None:
         ("Ask mailto:x@made-up.example now.", "Ask (address removed) now.", ["mailto:x@made-up.example"]),
         ("Get ftp://made-up.example/x.", "Get (address removed).", ["ftp://made-up.example/x"]),
         ("Read www.made-up.example/x now.", "Read (address removed) now.", ["www.made-up.example/x"]),
+        ("Sign in at made-up.com.", "Sign in at (address removed).", ["made-up.com"]),
+        ("Sign in at Login.Made-Up.co.uk/a?b=1, now", "Sign in at (address removed), now",
+         ["Login.Made-Up.co.uk/a?b=1"]),
+        ("Sign in at made-up.test:8080.", "Sign in at (address removed).", ["made-up.test:8080"]),
+        ("Sign in at is.in/x", "Sign in at (address removed)", ["is.in/x"]),
+        ("Go to 10.0.0.1/admin or 192.168.1.1:8080.", "Go to (address removed) or (address removed).",
+         ["10.0.0.1/admin", "192.168.1.1:8080"]),
+        ("Ask keeper@tidings.example.", "Ask (address removed).", ["keeper@tidings.example"]),
+        ("Go to xn--bcher-kva.example, bücher.de or 例子.中国.",
+         "Go to (address removed), (address removed) or (address removed).",
+         ["xn--bcher-kva.example", "bücher.de", "例子.中国"]),
+        ("Says tidings.example, at www.tidings.example/a_(2026).",
+         "Says tidings.example, at www.tidings.example/a_(2026).", []),
+        ("Says tidings.example/b.", "Says (address removed).", ["tidings.example/b"]),
     ],
 )
 def test_only_addresses_of_the_excerpts_stay(written: str, shown: str, taken_out: list[str]) -> None:
     told = checked(written)
     assert (told.text, list(told.addresses)) == (shown, taken_out)
+
+
+@pytest.mark.parametrize("written", [
+    "It walked out.In May it came back.it did, at 9.am, by No.4 and v1.2.3.4 (U.S. and Ph.D., e.g.this).",
+    "See README.md, setup.py, archive.zip, page.html, Node.js/Express and ASP.NET.",
+    "3.11 of 2026.05.01, 1.2.3.4 and so.to speak",
+])
+def test_what_is_no_address_is_left_alone(written: str) -> None:
+    assert (checked(written).text, checked(written).addresses) == (written, [])
+
+
+def test_a_name_that_an_excerpt_says_is_left_alone_but_no_address_is() -> None:
+    shown = {"K1": cited("K1", "Rooms of Booking.com fell by half. Go to booking.com/deals.", FERRY_URL)}
+    assert check("Booking.com fell [K1].", shown).text == "Booking.com fell [K1]."
+    for address in ("booking.com/deals", "king.com", "me@booking.com"):
+        assert check(f"See {address} [K1].", shown).text == "See (address removed) [K1]."
 
 
 @pytest.mark.parametrize(
@@ -136,7 +166,8 @@ def test_a_quotation_that_does_not_is_flagged(written: str, quoted: str, problem
 
 
 def test_hostile_text_is_checked_in_no_time() -> None:
-    for unit in (" ", "[", "[K", "“", '"', "](a", "[K1,", "K1 ", "> ", "`", "(", "https://", "[1-", "…"):
+    for unit in (" ", "[", "[K", "“", '"', "](a", "[K1,", "K1 ", "> ", "`", "(", "https://", "[1-", "…",
+                 "a.", "a@", "+", "a-", "a.b@", "1.", "a.com/(", "x.com "):
         began = time.process_time()
         checked(unit * (100_000 // len(unit)))
         assert time.process_time() - began < 2, unit

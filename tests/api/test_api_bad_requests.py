@@ -1,10 +1,15 @@
 """Bad input over HTTP: a problem document with one sentence, and nothing done."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from household import Household, assert_problem
+from pydantic import BaseModel, ValidationError
+
+from almanac.api import app  # noqa: F401 - all bodies are known once it is put together
+from almanac.api.words import Body
 
 pytestmark = pytest.mark.database
 
@@ -25,6 +30,15 @@ INVALID = [
     ("POST", "/v1/retrieve", {"query": "a", "k": -1}, "k is -1"),
     ("POST", "/v1/retrieve", {"query": "a", "k": 1000}, "k is 1000"),
     ("POST", "/v1/retrieve", {"query": "a", "k": "six"}, "k should be a valid integer"),
+    ("POST", "/v1/retrieve", {"query": "a", "k": "6"}, "k should be a valid integer"),
+    ("POST", "/v1/retrieve", {"query": "a", "k": True}, "k should be a valid integer"),
+    ("POST", "/v1/retrieve", {"query": "a", "explain": "yes"}, "explain should be a valid boolean"),
+    ("POST", "/v1/retrieve", {"query": "a", "min_similarity": "0"}, "should be a valid number"),
+    ("POST", "/v1/index/rebuild", {"collection": "mine"}, "nothing is taken in a body here"),
+    ("POST", "/v1/index/verify", {"full": True}, "nothing is taken in a body here"),
+    ("POST", "/v1/sources/poll", ["all"], "nothing is taken in a body here"),
+    ("POST", f"/v1/quality/{UNKNOWN}/release", {"gate": "chunks"}, "nothing is taken in a body here"),
+    ("DELETE", f"/v1/documents/{UNKNOWN}", {"force": True}, "nothing is taken in a body here"),
     ("POST", "/v1/retrieve", {"query": "a", "budget_tokens": -1}, "budget_tokens"),
     ("POST", "/v1/retrieve", {"query": "a", "min_similarity": 1.5}, "min_similarity"),
     ("POST", "/v1/retrieve", {"query": ["a"]}, "query should be a valid string"),
@@ -74,6 +88,29 @@ async def test_what_cannot_be_is_one_sentence(
     assert told.lower() in detail.lower()
     assert "secret" not in answer.text
     assert household.library.fetcher.asked == household.runs.started == []
+
+
+@pytest.mark.parametrize("body", [None, {}])
+async def test_a_call_that_takes_nothing_may_bring_an_empty_object(api: httpx.AsyncClient, body: Any) -> None:
+    assert (await api.post("/v1/index/verify", json=body)).status_code == 200
+
+
+def models(of: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from models(each)
+
+
+@pytest.mark.parametrize("model", list(models(Body)))
+def test_numbers_and_booleans_are_those_of_json(model: type[BaseModel]) -> None:
+    properties = model.model_json_schema()["properties"]
+    for name, said in properties.items():
+        types = {each.get("type") for each in [said, *said.get("anyOf", [])]}
+        for kind, text in (("integer", "1"), ("number", "0.5"), ("boolean", "true")):
+            if kind in types:
+                with pytest.raises(ValidationError) as refused:
+                    model.model_validate({name: text})
+                assert (name,) in {fault["loc"][:1] for fault in refused.value.errors()}
 
 
 async def test_every_fault_is_named_with_its_field(api: httpx.AsyncClient) -> None:

@@ -64,6 +64,7 @@ async def family(household: Household, db: Database) -> AsyncIterator[httpx.Asyn
 async def test_a_note_answers_and_its_label_leads_to_it(api: httpx.AsyncClient, household: Household) -> None:
     told = await keep(api, text=NOTE)
     assert (told["outcome"], told["created"], household.runs.started) == ("inserted", True, [("index", {})])
+    assert (told["state"], told["reason"]) == ("read", "kept; waits for the index")
     household.runs.join()
     [excerpt] = await ask(api, "mole at Cape Verren lengthened")
     assert excerpt["document_id"] == told["document_id"]

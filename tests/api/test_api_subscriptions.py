@@ -40,6 +40,23 @@ async def test_what_is_no_opml_is_refused(api: httpx.AsyncClient) -> None:
     assert "OPML" in assert_problem(await api.post("/v1/sources/import", content=b"{}"), 422, "rejected")
 
 
+@pytest.mark.parametrize("sent", [
+    "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json", "text/html"])
+async def test_an_opml_file_that_is_sent_as_something_else_is_told_apart(
+    api: httpx.AsyncClient, sent: str
+) -> None:
+    answer = await api.post("/v1/sources/import", content=OPML, headers={"Content-Type": sent})
+    detail = assert_problem(answer, 415, "unsupported_media_type")
+    assert detail.startswith(f"The body came with Content-Type: {sent}: send the OPML itself, with Content-")
+
+
+@pytest.mark.parametrize("sent", ["text/x-opml", "text/xml; charset=utf-8", "application/a+xml", None])
+async def test_an_opml_file_may_be_sent_as_any_xml(api: httpx.AsyncClient, sent: str | None) -> None:
+    headers = {"Content-Type": sent} if sent else {}
+    answer = await api.post("/v1/sources/import", content=OPML, headers=headers)
+    assert answer.status_code == 200
+
+
 async def test_a_source_has_tags_and_a_zone(api: httpx.AsyncClient, household: Household) -> None:
     wanted = {"url": FEED, "cron": "0 7 * * *", "zone": "Europe/Berlin", "tags": ["Sea", " Sea "]}
     source = (await api.post("/v1/sources", json=wanted)).json()

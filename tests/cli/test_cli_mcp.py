@@ -42,8 +42,12 @@ async def use_everything(session: ClientSession, household: Household) -> None:
     assert {tool.name for tool in (await session.list_tools()).tools} == TOOLS
     kept = await call(session, "keep", text=NOTE, observed_at="2026-01-01T00:00:00Z")
     assert "Kept as a new document" in kept
+    assert "It is not found yet: it is judged and indexed first" in kept
     assert "known already" in await call(session, "keep", text=NOTE, observed_at="2026-01-01T00:00:00Z")
     household.runs.join()
+    assert "known already, exactly so: nothing was changed. It is the document" in (
+        again := await call(session, "keep", text=NOTE, observed_at="2026-01-01T00:00:00Z"))
+    assert again.endswith("It is found.")
     found = await call(session, "search_library", query="mole at Cape Verren lengthened", k=2)
     first, last = found.index("=== REFERENCE DATA"), found.index("=== END OF REFERENCE DATA")
     assert first < found.index("> The mole at Cape Verren was lengthened in 1931.") < last

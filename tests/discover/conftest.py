@@ -21,7 +21,7 @@ from models.tables import Document, Poll, Source
 from tasks.discover import feed, json_rows, sitemap
 from tasks.discover.poll import PollResult, poll_source
 from tasks.errors import NeedsBrowser, Permanent, StageError
-from tasks.extract import head
+from tasks.extract import head, links
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import read_document
 
@@ -84,11 +84,14 @@ class Parsers:
     """A Parser: the real one of feeds, and one of pages that knows as much as these tests need."""
 
     calls: list[str] = field(default_factory=list)
+    refuses: str = ""  # why every page is none
 
     async def parse(self, parser: str, body: bytes, context: Mapping[str, Any]) -> dict[str, Any]:
         self.calls.append(parser)
-        real = {"feed": feed.parse, "head": head.parse, "json": json_rows.parse,
+        real = {"feed": feed.parse, "head": head.parse, "json": json_rows.parse, "links": links.parse,
                 "sitemap": sitemap.parse}
+        if self.refuses and parser not in real:
+            raise Permanent(self.refuses)
         return real[parser](body, **context) if parser in real else page(body)
 
 

@@ -148,3 +148,26 @@ async def test_a_feed_goes_before_a_sitemap(web: Any, find: Any, rss: Rss) -> No
     web.put(f"{HOME}sitemap.xml", urlset("a"))
     web.put(f"{HOME}atom.xml", rss(1))
     assert await find() == [("feed", f"{HOME}atom.xml")]
+
+
+RSS = '<?xml version="1.0"?><rss version="2.0"><channel><title>Tides</title><item><title>One</title></item>'
+JSON_FEED = '{"version": "https://jsonfeed.org/version/1.1", "title": "Tides", "items": ['
+SITEMAP = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://tide.example/1</loc>'
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    (RSS[:40], "cannot be a feed: it breaks off"),
+    (RSS[:60], "cannot be a feed: it breaks off before its first item"),
+    ('<feed xmlns="http://www.w3.org/2005/At', "cannot be a feed: it breaks off"),
+    (JSON_FEED, "cannot be a feed: it breaks off: its JSON is not whole"),
+    (SITEMAP, "cannot be a sitemap: it is cut off before its first entry ends"),
+])
+@pytest.mark.parametrize("media_type", ["application/rss+xml", "text/html", "text/plain"])
+async def test_a_feed_or_a_sitemap_that_breaks_off_is_told_as_what_it_is(
+    web: Any, find: Any, body: str, why: str, media_type: str
+) -> None:
+    web.put(FEED, body, media_type=media_type)
+    with pytest.raises(Permanent) as refused:
+        await find(FEED)
+    assert refused.value.reason.startswith(f"{FEED} {why}")
+    assert refused.value.reason.count("feed") <= 2

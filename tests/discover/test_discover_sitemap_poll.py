@@ -359,7 +359,7 @@ async def test_a_sitemap_is_added_with_its_first_pages(desk: Any, kind: str) -> 
 @pytest.mark.parametrize(
     ("url", "body", "why"),
     [
-        (MAP, "<html><body>Not here</body></html>", "cannot be a sitemap: not a sitemap: an HTML page"),
+        (MAP, "<html><body>Not here</body></html>", "cannot be a sitemap: an HTML page"),
         (f"{HOME}/robots.txt", "Sitemap: https://mole.example/sitemap.xml", "names after “Sitemap:”"),
         (MAP, index("/gone.xml"), "1 of 1 sitemaps failed"),
         (MAP, index("https://evil.example/1.xml"), "not read: 1 on other sites"),

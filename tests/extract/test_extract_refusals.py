@@ -131,7 +131,7 @@ def test_a_page_that_lists_others_is_no_article(html: str, around: str) -> None:
     with pytest.raises(Permanent) as refused:
         read(f"<html><head><title>News</title></head><body>{MENU}{around.format(html)}</body></html>")
     assert refused.value.reason == (
-        "the page lists others and is no article itself: add it as a source of kind page")
+        "the page lists others and is no article itself: add it as a source of kind listing")
 
 
 MORE = cards("<div class='card'><h3><a href='/{n}'>Story number {n}</a></h3><p>{text}</p></div>", 12)

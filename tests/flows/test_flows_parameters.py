@@ -25,6 +25,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("maintain", {"run_days": -5}, "run_days"),
     ("maintain", {"runs": 0}, "runs"),
     ("maintain", {"poll_days": 10**12}, "poll_days"),
+    ("maintain", {"analyses": 0}, "analyses"),
 ]
 
 

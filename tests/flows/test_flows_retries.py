@@ -49,7 +49,7 @@ def test_only_what_may_be_gone_in_seconds_is_tried_again(error: object, again: b
 
 def test_waits_grow_are_spread_and_end_within_a_minute() -> None:
     for task in (polling.poll_source, steps.read_documents, steps.index_versions, steps.rebuild_index,
-                 steps.reanalyse_versions):
+                 steps.reanalyse_versions, steps.catch_up_analyses):
         delays = task.retry_delay_seconds
         assert isinstance(delays, list)
         assert delays == sorted(delays)

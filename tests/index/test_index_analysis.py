@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from models.analysis import Analysis, Article
 from models.states import ChunkState, ContentType, DocumentState
 from models.tables import DocumentVersion, VersionAnalysis
-from tasks.analyse.follow import analyse_versions, reanalyse, recheck
+from tasks.analyse.follow import analyse_versions, catch_up, reanalyse, recheck
 from tasks.chunk import cut
 from tasks.errors import Transient
 from tasks.index import follow
@@ -263,6 +263,40 @@ def test_named_documents_are_judged_again_whoever_did_and_removed_ones_are_not(
     records.remove(gone)
     done = reanalyse(records.db, reader, 100, FIRST, records.now, [one, gone])
     assert [it.document_id for it in done] == [one]
+
+
+@pytest.mark.parametrize(("judged_by", "now_by", "is_left"), [
+    (None, "built-in 2", True), (None, "a model, prompt 1", True),
+    ("built-in 1", "built-in 2", True), ("built-in 2", "built-in 2", False),
+    ("built-in 1", "a model, prompt 1", False), ("a model, prompt 1", "built-in 2", False),
+])
+def test_what_nobody_judged_or_an_earlier_release_did_is_caught_up_with_in_portions(
+    records: Any, edge: Any, run: Any, reader: Reader, judged_by: str | None, now_by: str, is_left: bool
+) -> None:
+    source = records.source()
+    for i in range(5):
+        records.document(source, f"Article {i}.")
+    reader.name = judged_by or reader.name
+    if judged_by:
+        run()
+    else:
+        records.run(edge)  # as an earlier release did
+    portions = [len(catch_up(records.db, Reader(now_by), 2, records.now)) for _ in range(4)]
+    assert portions == ([2, 2, 1, 0] if is_left else [0, 0, 0, 0])
+
+
+def test_what_cannot_be_judged_holds_up_nothing_else(records: Any, edge: Any) -> None:
+    source = records.source()
+    for i in range(8):
+        records.document(source, f"Article {i}.")
+    records.run(edge)
+    odd = Reader("built-in 1")
+    odd.trouble = lambda text: IndexError("a fault of ours") if int(text[8]) < 4 else None
+    for _ in range(200):
+        catch_up(records.db, odd, 2, records.now)
+        if len(stored(records)) == 4:
+            break
+    assert len(stored(records)) == 4
 
 
 def test_the_index_learns_of_a_new_content_type_without_an_embedding(

@@ -183,6 +183,65 @@ def test_its_owner_may_change_his_mind(records: Any, edge: Any, gate: Words, sou
     assert len(run(records, edge, gate)) == 1
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_what_was_released_may_be_rejected_after_all_and_what_it_replaced_answers_again(
+    records: Any, edge: Any, gate: Words, source: UUID, indexed: bool
+) -> None:
+    document = records.document(source, "Good.\n\nAnd more.")
+    [old] = run(records, edge, gate)
+    records.version(document, "Good.\n\nA bad one.")
+    run(records, edge, gate)
+    assert decisions.release(records.db.caller(MINE), document)
+    if indexed:
+        run(records, edge, gate)
+    assert decisions.reject(records.db.caller(MINE), document)
+    assert "A bad one." not in "".join(records.answers(edge, "A bad one."))
+    assert follow.waiting(records.db) == int(indexed)  # what an index run has to take out
+    records.embedder.embedded.clear()
+    run(records, edge, gate)
+    row = records.row(document)
+    assert (row.state, row.reason, row.version_id) == (DocumentState.REJECTED, "rejected by its owner", old)
+    assert records.answers(edge, "Good. And more.") == ["Good.\n\nAnd more."]
+    assert records.embedder.embedded == []
+    assert follow.verify(records.db, records.embedder, edge).agrees
+    assert decisions.release(records.db.caller(MINE), document)
+    assert len(run(records, edge, gate)) == 1
+    assert records.answers(edge, "A bad one.") == ["Good.\n\nA bad one."]
+
+
+def test_a_first_version_that_was_released_leaves_nothing_when_it_is_rejected(
+    records: Any, edge: Any, gate: Words, source: UUID
+) -> None:
+    document = records.document(source, "A bad one.")
+    run(records, edge, gate)
+    decisions.release(records.db.caller(MINE), document)
+    run(records, edge, gate)
+    assert decisions.reject(records.db.caller(MINE), document)
+    run(records, edge, gate)
+    assert (records.row(document).version_id, edge.count()) == (None, 0)
+    assert records.row(document).state == DocumentState.REJECTED
+
+
+def test_what_is_rejected_while_it_is_being_indexed_does_not_answer(
+    records: Any, edge: Any, gate: Words, source: UUID
+) -> None:
+    document = records.document(source, "A bad one.")
+    run(records, edge, gate)
+    decisions.release(records.db.caller(MINE), document)
+    write = edge.upsert
+
+    def reject_meanwhile(entries: Any) -> None:
+        assert decisions.reject(records.db.caller(MINE), document)
+        write(entries)
+
+    edge.upsert = reject_meanwhile
+    run(records, edge, gate)
+    edge.upsert = write
+    run(records, edge, gate)
+    assert (records.row(document).version_id, edge.count()) == (None, 0)
+    assert records.chunks(ChunkState.LIVE) == []
+
+
 def test_a_page_that_changed_is_judged_anew(records: Any, edge: Any, gate: Words, source: UUID) -> None:
     document = records.document(source, "A bad one.")
     run(records, edge, gate)

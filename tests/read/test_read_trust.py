@@ -5,10 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from models.blocks import Block, BlockKind
 from models.extracted import Extracted
 from models.session import Database
+from models.tables import Document
+from tasks import reports
 from tasks.discover.add import add_single
 from tasks.ports import Fetched, Validators, Wanted
 from tasks.read import read_document
@@ -51,13 +54,15 @@ class Site:
                        charset=None, validators=Validators(), fetched_at=self.now)
 
 
-async def looks(db: Database, *texts: tuple[float, str]) -> list[tuple[int | None, str]]:
+async def looks(
+    db: Database, *texts: tuple[float, str], now: datetime = NOW
+) -> list[tuple[int | None, str]]:
     """The version and the reason that each text came to, read so many hours after the first."""
     site = Site()
-    document = add_single(db, "https://site.example/a", NOW)
+    document = add_single(db, "https://site.example/a", now)
     came_to = []
     for hours, site.text in texts:
-        site.now = NOW + timedelta(hours=hours)
+        site.now = now + timedelta(hours=hours)
         read = await read_document(db, site, Plain(), "test", document, site.now)
         assert read is not None
         came_to.append((read.version, read.reason))
@@ -71,6 +76,19 @@ async def test_a_page_that_goes_back_and_forth_gets_one_version_a_day_at_most(db
     assert [version for version, _ in told] == [1, 2, None, None, None, None, 3, None, 4]
     assert told[2][1] == told[4][1] == "it goes back and forth between two texts: version 2 stands"
     assert told[3][1] == "unchanged, waits for the index"
+
+
+async def test_what_goes_back_and_forth_marks_its_source_as_flapping_for_a_day(db: Database) -> None:
+    await looks(db, (0, "old"), (1, "new"), now=datetime.now(UTC))
+    [source] = reports.sources(db, ["library"])
+    assert (source["flapping"], "flapping" in source["health"]) == (0, False)
+    await looks(db, (2, "old"), now=datetime.now(UTC))
+    [source] = reports.sources(db, ["library"])
+    assert source["flapping"] == 1
+    assert source["health"].endswith("; flapping: 1 page goes back and forth between two texts")
+    with db.begin() as session:
+        session.execute(update(Document).values(flapped_at=Document.flapped_at - timedelta(days=2)))
+    assert reports.sources(db, ["library"])[0]["flapping"] == 0
 
 
 LONG = "The ferries of the harbour were counted once more. " * 40

@@ -56,6 +56,25 @@ def test_an_address_that_is_not_public_is_refused_by_its_class(kind: str, addres
 
 
 @pytest.mark.parametrize("address", [
+    "169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200", "fd00:ec2::254",
+    "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "64:ff9b:1::169.254.169.254", "2002:a9fe:a9fe::1",
+    "::169.254.169.254", "2a00:1450::5efe:169.254.169.254",
+])
+def test_nobody_is_told_how_to_allow_a_service_that_gives_keys_away(address: str) -> None:
+    with pytest.raises(Unsafe) as refused:
+        Policy().check_ip(address, HOST, 80)
+    assert "ALMANAC" not in refused.value.reason
+    with pytest.raises(Unsafe, match=r"ALMANAC_ALLOWED_NETWORKS can allow it"):
+        Policy().check_ip("169.254.1.1", HOST, 80)
+
+
+@pytest.mark.parametrize("host", ["metadata", "instance-data"])
+def test_nor_by_the_names_that_clouds_give_it(host: str) -> None:
+    with pytest.raises(Unsafe, match=r"belongs to the local network$"):
+        Policy().check_host(host, 80)
+
+
+@pytest.mark.parametrize("address", [
     "1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
     "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.0.1.1", "198.17.255.255", "198.20.0.0",
     "223.255.255.255",
