@@ -78,7 +78,7 @@ def figures(came: Json) -> Markup:
              for colour, number, words in told]
     if waiting := came["quarantined"]:
         tiles.append(markup('<div><b class="number">{:,}</b>{}</div>', waiting,
-                            to_screen("quality", "wait for your decision")))
+                            to_screen("quality", "to be decided")))
     return markup('<div class="figures">{}</div>', joined(tiles))
 
 

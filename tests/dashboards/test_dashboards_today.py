@@ -19,7 +19,7 @@ def test_the_numbers_of_the_day_come_first(busy: Api, opened: Open, words: Read)
     assert "24arrived" in said.lines
     assert "12changed" in said.lines
     assert "3began to fail" in said.lines
-    assert "2wait for your decision" in said.lines
+    assert "2to be decided" in said.lines
     assert "/quality" in said.links
 
 
