@@ -14,7 +14,7 @@ import httpx
 
 from almanac.proof import proof
 from almanac.secret_file import kept_secret
-from almanac.settings import settings
+from almanac.settings import is_loopback, settings
 from almanac.stack.preflight import lost_token
 from almanac.stack.state import StackState, running_state
 
@@ -79,11 +79,15 @@ class ApiProblem(ClientError):
 
 
 class Client:
-    """The API at ``url``, spoken to with ``token``. Thread-safe; each method raises ClientErrors."""
+    """The API at ``url``. Thread-safe; each method raises ClientErrors.
 
-    def __init__(self, url: str, token: str) -> None:
+    ``token`` is the data folder's, and proves who answers; ``bearer`` is the caller's, where that is another.
+    """
+
+    def __init__(self, url: str, token: str, bearer: str | None = None) -> None:
         self.url = url
         self._token, self._sure_until = token, 0.0
+        self._bearer = token if bearer is None else bearer
         self._http = httpx.Client(base_url=url, trust_env=False)
 
     def close(self) -> None:
@@ -99,6 +103,10 @@ class Client:
         """The same with the configured model's ``answer``, and a ``note`` where something is amiss."""
         return self._call("POST", "/v1/ask", body={"query": query} | _said(choices), seconds=WRITING_SECONDS)
 
+    def filters(self) -> Json:
+        """The ``sources``, ``content_types`` and ``languages`` to choose from, and the ``model`` to ask."""
+        return self._call("GET", "/v1/filters")
+
     def citation(self, retrieval_id: str, label: str) -> Json:
         return self._call("GET", "/v1/citations", retrieval_id, label)
 
@@ -112,9 +120,17 @@ class Client:
         return self._call("POST", "/v1/judgments",
                           body={"retrieval_id": retrieval_id, "good": good, "bad": bad})
 
-    def replay_judgments(self, weights: dict[str, float]) -> Json:
-        """nDCG@10 of the judged questions before and after a change of ``weights``."""
-        return self._call("POST", "/v1/judgments/replay", body={"weights": weights}, seconds=REPLAY_SECONDS)
+    def replay_judgments(self, **changes: Any) -> Json:
+        """nDCG@10 of the judged questions before and after ``changes``, as ``set_ranking`` takes them."""
+        return self._call("POST", "/v1/judgments/replay", body=changes, seconds=REPLAY_SECONDS)
+
+    def ranking(self) -> Json:
+        """The ``weights`` and ``half_lives`` in days that count, and those of the ``default``."""
+        return self._call("GET", "/v1/ranking")
+
+    def set_ranking(self, **changes: Any) -> Json:
+        """The same after ``changes``: ``weights`` by part, ``half_lives`` by content type."""
+        return self._call("PUT", "/v1/ranking", body=changes)
 
     def interests(self) -> list[Json]:
         return list(self._call("GET", "/v1/interests")["interests"])
@@ -128,6 +144,28 @@ class Client:
     def clear_interests(self) -> Json:
         """How many were ``forgotten``."""
         return self._call("DELETE", "/v1/interests")
+
+    # What came lately
+
+    def today(self, days: int = 1) -> Json:
+        """What arrived, changed and failed in so many days, counted."""
+        return self._call("GET", "/v1/today", query={"days": days})
+
+    def stories(self, days: int = 1) -> Json:
+        """What arrived, by story."""
+        return self._call("GET", "/v1/stories", query={"days": days})
+
+    def trends(self, days: int = 1) -> Json:
+        """Topics and names that rise against their own history."""
+        return self._call("GET", "/v1/trends", query={"days": days})
+
+    def freshness(self) -> Json:
+        """Half-lives by content type, and where the last documents stand."""
+        return self._call("GET", "/v1/freshness")
+
+    def life(self, document_id: str) -> Json:
+        """What a document's scores were, and how fresh it is and will be."""
+        return self._call("GET", "/v1/documents", document_id, "freshness")
 
     # Sources
 
@@ -316,7 +354,7 @@ class Client:
     ) -> Json:
         self._make_sure()
         address = "/".join([path, *(quote(segment, safe="") for segment in segments)])
-        bearer = {"Authorization": f"Bearer {self._token}"}
+        bearer = {"Authorization": f"Bearer {self._bearer}"}
         return self._ask(method, address, headers=bearer, params=_said(query or {}), json=body, **more)
 
     def _make_sure(self) -> None:
@@ -356,7 +394,14 @@ class Client:
                 return NotRunning("Almanac stopped before it answered: see `almanac status`")
 
 
-def connect() -> Client:
+def exposed() -> bool:
+    """Whether others than this machine's own may reach our servers: by the address that is listened on, or by
+    the names that are answered to.
+    """
+    return not all(map(is_loopback, (settings().host, *settings().hosts)))
+
+
+def connect(bearer: str | None = None) -> Client:
     """The API of the stack that runs on this data folder. Raises NotRunning, and then nothing was sent."""
     home, port = settings().home, settings().api_port
     state = running_state(home)
@@ -368,7 +413,7 @@ def connect() -> Client:
                          "ALMANAC_API_PORT as it was for `almanac up`")
     if lost := lost_token(home):
         raise TokenLost(lost)
-    return Client(settings().api_url, kept_secret(home / "token") or "")
+    return Client(settings().api_url, kept_secret(home / "token") or "", bearer)
 
 
 def _silence(state: StackState | None) -> NotRunning:

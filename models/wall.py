@@ -28,6 +28,7 @@ GRANTS: Mapping[str, Sequence[str]] = {  # nothing else can be reached; each of 
     "analysis": (SELECT,),
     "gate_result": (SELECT,),
     "crawl_delay": (SELECT,),
+    "ranking": (SELECT,),
     "usage_event": (SELECT, INSERT),
     "interest": (SELECT, INSERT, UPDATE, DELETE),
     "judgment": (SELECT, INSERT, UPDATE, DELETE),

@@ -15,9 +15,11 @@ from almanac.api import (
     keep,
     organizations,
     quality,
+    ranking,
     retrieval,
     sources,
     system,
+    today,
     tokens,
 )
 from almanac.api.assistants import PATH, mcp_app
@@ -31,8 +33,8 @@ from almanac.settings import Settings
 from almanac.wiring import Library
 
 ROOMS = (
-    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, organizations,
-    index, system,
+    retrieval, keep, interests, judgments, ranking, today, sources, editing, documents, quality, tokens,
+    organizations, index, system,
 )
 
 

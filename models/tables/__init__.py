@@ -1,6 +1,6 @@
 """The tables. PostgreSQL is the only truth; the index can be rebuilt from the rows here."""
 
-from models.tables.answering import Interest, Judgment, UsageEvent
+from models.tables.answering import Interest, Judgment, Ranking, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.calling import OWNER, ApiToken, CallersLogin, Membership, Organization, Principal
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
@@ -27,6 +27,7 @@ __all__ = [
     "Organization",
     "Poll",
     "Principal",
+    "Ranking",
     "Source",
     "Table",
     "UploadTicket",
