@@ -125,6 +125,7 @@ class CallersDatabase(Database):
 
     def __init__(self, engine: Engine, scopes: Mapping[str, str]) -> None:
         self._use(engine)
+        self._at_once = self._at_once.execution_options(**{SCOPES: scopes})
         self._scopes = scopes
 
     @contextmanager
@@ -139,21 +140,11 @@ class CallersDatabase(Database):
             session.execute(wall.SET, self._scopes)
             yield session
 
-    @contextmanager
-    def at_once(self) -> Iterator[Session]:
-        with self.begin() as session:  # the scopes end with their transaction
-            yield session
-
-    def execute(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
-        with self._at_once.connect() as connection:
-            result = connection.execute(statement, values, execution_options={SCOPES: self._scopes})
-            return result.all() if result.returns_rows else []
-
     def caller(self, *_: object, **__: object) -> "CallersDatabase":
         raise TypeError("a caller cannot become another one")
 
 
-SCOPES = "almanac_scopes"  # an option of a statement: what its caller may do
+SCOPES = "almanac_scopes"  # an option of statements that are their own: what their caller may do
 
 
 def with_scopes(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:

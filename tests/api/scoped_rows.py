@@ -82,7 +82,7 @@ class Cell:
                      artifact_id=self.document, version_id=self.version, **of),
             DocumentVersion(id=self.version, document_id=self.document, number=1, blocks=[block.to_json()],
                             text=self.text, content_hash=told, title=told, final_url=url, extractor="x",
-                            read_at=NOW, indexed_at=NOW, **of),
+                            read_at=NOW, indexed_at=datetime.now(UTC), **of),
             Chunk(id=self.chunk, version_id=self.version, document_id=self.document, source_id=self.source,
                   position=0, text=self.text, headings=[told], start=0, end=len(self.text), tokens=9,
                   digest=told, vector=vector, embedder="hashes", state="live", **of),

@@ -32,8 +32,9 @@ from models.tables import (
 
 pytestmark = pytest.mark.database
 
-OPEN, OWNER, LIBRARIAN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
-    "no token", "the owner", "who may see, or change, the library", "a list of what is read",
+OPEN, OWNER, LIBRARIAN, SHOWN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
+    "no token", "the owner", "who may see, or change, the library", "whoever has a token: it tells of no row",
+    "a list of what is read",
     "a list of one's own", "whoever reads it", "whoever reads it, and not since it is open to all",
     "whoever may write it", "one's own", "whoever may write there", "its URL is the permission",
     "an assistant: see test_cli_matrix")
@@ -60,6 +61,9 @@ VERDICTS = {
     "POST /v1/documents/{document_id}/retry": WRITES, "DELETE /v1/documents/{document_id}": WRITES,
     "GET /v1/quality": LISTS, "POST /v1/quality/{document_id}/release": WRITES,
     "POST /v1/quality/{document_id}/reject": WRITES,
+    "GET /v1/today": LISTS, "GET /v1/stories": LISTS, "GET /v1/trends": SHOWN, "GET /v1/freshness": LISTS,
+    "GET /v1/documents/{document_id}/freshness": READS,
+    "GET /v1/ranking": SHOWN, "PUT /v1/ranking": LIBRARIAN,
     "GET /v1/tokens": OWNER, "POST /v1/tokens": OWNER, "DELETE /v1/tokens/{token_id}": OWNER,
     "GET /v1/organizations": OWNER, "POST /v1/organizations": OWNER, "PATCH /v1/organizations/{name}": OWNER,
     "DELETE /v1/organizations/{name}": OWNER, "PUT /v1/organizations/{name}/members/{who}": OWNER,
@@ -70,7 +74,7 @@ VERDICTS = {
 BODIES: dict[str, Any] = {
     "POST /v1/retrieve": {"query": QUERY, "k": 100, "min_similarity": 0},
     "POST /v1/ask": {"query": QUERY, "k": 100, "min_similarity": 0},
-    "POST /v1/judgments/replay": {"weights": {}},
+    "POST /v1/judgments/replay": {"weights": {}}, "PUT /v1/ranking": {"weights": {"topic": 0.2}},
     "POST /v1/sources": {"url": "https://other.example/feed"},
     "POST /v1/sources/preview": {"url": "https://other.example/feed"},
     "POST /v1/documents": {"url": "https://other.example/page"},
@@ -177,6 +181,15 @@ async def test_a_list_tells_of_what_its_reader_may_read_and_of_nothing_else(
         answer = await ask(api, rooms, route, caller, rooms.cells["library"])
         assert answer.status_code == 200, (route, answer.text)
         assert marks(answer.text) == {name for name, scopes in SETS.items() if scopes == who.reads}, route
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("route", of(SHOWN))
+async def test_what_is_shown_to_all_tells_of_no_row(
+    rooms: Rooms, api: httpx.AsyncClient, route: str, caller: str
+) -> None:
+    answer = await ask(api, rooms, route, caller, rooms.cells["library"])
+    assert (answer.status_code, marks(answer.text)) == (200, set())
 
 
 @pytest.mark.parametrize("caller", CALLERS)
