@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends
 
 from almanac.api.context import Context, InContext, owner_only
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body, Name
+from almanac.api.words import Body, Flag, Name
 from tasks.callers import organizations
 
 router = APIRouter(
@@ -15,17 +15,17 @@ router = APIRouter(
 
 class OrganizationWanted(Body):
     name: Name
-    public: bool = False
+    public: Flag = False
 
 
 class Publicity(Body):
     """Whether every caller reads what is scoped to the organization alone."""
 
-    public: bool
+    public: Flag
 
 
 class Member(Body):
-    writes: bool = False
+    writes: Flag = False
 
 
 @router.get("")

@@ -60,7 +60,7 @@ def list_filters(by: By, context: InContext) -> dict[str, Any]:
     """What a question can be narrowed down by: sources, content types, languages; and the ``model`` that
     ``/v1/ask`` would ask, if there is one.
     """
-    return filters(context.library.db, by.scopes) | {"model": context.settings.llm_model}
+    return filters(by.db) | {"model": context.settings.llm_model}
 
 
 @router.post("/retrieve")

@@ -41,7 +41,7 @@ OPEN, OWNER, LIBRARIAN, SHOWN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, 
 VERDICTS = {
     "GET /health": OPEN, "GET /docs": OPEN, "GET /openapi.json": OPEN, "MOUNT /docs/assets": OPEN,
     "ANY /mcp": SPEAKS,
-    "POST /v1/retrieve": LISTS, "POST /v1/ask": LISTS,
+    "POST /v1/retrieve": LISTS, "POST /v1/ask": LISTS, "GET /v1/filters": LISTS,
     "GET /v1/citations/{retrieval_id}/{label}": READS_OWN, "POST /v1/citations/check": READS_OWN,
     "POST /v1/keep": KEEPS, "POST /v1/keep/texts": KEEPS, "PUT /v1/uploads/{ticket}": TICKET,
     "GET /v1/documents/{document_id}/original": READS,

@@ -80,15 +80,15 @@ async def test_a_page_that_goes_back_and_forth_gets_one_version_a_day_at_most(db
 
 async def test_what_goes_back_and_forth_marks_its_source_as_flapping_for_a_day(db: Database) -> None:
     await looks(db, (0, "old"), (1, "new"), now=datetime.now(UTC))
-    [source] = reports.sources(db, ["library"])
+    [source] = reports.sources(db.caller(["library"]))
     assert (source["flapping"], "flapping" in source["health"]) == (0, False)
     await looks(db, (2, "old"), now=datetime.now(UTC))
-    [source] = reports.sources(db, ["library"])
+    [source] = reports.sources(db.caller(["library"]))
     assert source["flapping"] == 1
     assert source["health"].endswith("; flapping: 1 page goes back and forth between two texts")
     with db.begin() as session:
         session.execute(update(Document).values(flapped_at=Document.flapped_at - timedelta(days=2)))
-    assert reports.sources(db, ["library"])[0]["flapping"] == 0
+    assert reports.sources(db.caller(["library"]))[0]["flapping"] == 0
 
 
 LONG = "The ferries of the harbour were counted once more. " * 40
