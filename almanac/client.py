@@ -14,7 +14,7 @@ import httpx
 
 from almanac.proof import proof
 from almanac.secret_file import kept_secret
-from almanac.settings import settings
+from almanac.settings import is_loopback, settings
 from almanac.stack.preflight import lost_token
 from almanac.stack.state import StackState, running_state
 
@@ -79,11 +79,15 @@ class ApiProblem(ClientError):
 
 
 class Client:
-    """The API at ``url``, spoken to with ``token``. Thread-safe; each method raises ClientErrors."""
+    """The API at ``url``. Thread-safe; each method raises ClientErrors.
 
-    def __init__(self, url: str, token: str) -> None:
+    ``token`` is the data folder's, and proves who answers; ``bearer`` is the caller's, where that is another.
+    """
+
+    def __init__(self, url: str, token: str, bearer: str | None = None) -> None:
         self.url = url
         self._token, self._sure_until = token, 0.0
+        self._bearer = token if bearer is None else bearer
         self._http = httpx.Client(base_url=url, trust_env=False)
 
     def close(self) -> None:
@@ -338,7 +342,7 @@ class Client:
     ) -> Json:
         self._make_sure()
         address = "/".join([path, *(quote(segment, safe="") for segment in segments)])
-        bearer = {"Authorization": f"Bearer {self._token}"}
+        bearer = {"Authorization": f"Bearer {self._bearer}"}
         return self._ask(method, address, headers=bearer, params=_said(query or {}), json=body, **more)
 
     def _make_sure(self) -> None:
@@ -378,7 +382,14 @@ class Client:
                 return NotRunning("Almanac stopped before it answered: see `almanac status`")
 
 
-def connect() -> Client:
+def exposed() -> bool:
+    """Whether others than this machine's own may reach our servers: by the address that is listened on, or by
+    the names that are answered to.
+    """
+    return not all(map(is_loopback, (settings().host, *settings().hosts)))
+
+
+def connect(bearer: str | None = None) -> Client:
     """The API of the stack that runs on this data folder. Raises NotRunning, and then nothing was sent."""
     home, port = settings().home, settings().api_port
     state = running_state(home)
@@ -390,7 +401,7 @@ def connect() -> Client:
                          "ALMANAC_API_PORT as it was for `almanac up`")
     if lost := lost_token(home):
         raise TokenLost(lost)
-    return Client(settings().api_url, kept_secret(home / "token") or "")
+    return Client(settings().api_url, kept_secret(home / "token") or "", bearer)
 
 
 def _silence(state: StackState | None) -> NotRunning:

@@ -301,6 +301,12 @@ def loopback(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine itself is called so."""
+    bare = host.strip("[]").lower()
+    return bare == "localhost" or (is_address(bare) and ip_address(bare).is_loopback)
+
+
 def is_no_folder(path: Path) -> bool:
     """Whether something else is there; what cannot be looked at is said by whoever wants to write there."""
     try:

@@ -1,4 +1,6 @@
-"""The library behind the screens: one client a process, and trouble with it told in a sentence."""
+"""The library behind the screens: one client a process, or one a visitor where others may come, too; and
+trouble with it told in a sentence.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -7,7 +9,8 @@ from typing import cast
 
 import streamlit as st
 
-from almanac.client import ApiProblem, Client, ClientError, NotRunning, connect
+from almanac.client import ApiProblem, Client, ClientError, NotRunning, connect, exposed
+from dashboards.visitors import visitor
 from dashboards.words import notice
 
 log = logging.getLogger(__name__)
@@ -16,8 +19,12 @@ connected = st.cache_resource(connect, show_spinner=False)
 
 
 def library() -> Client:
-    """The running Almanac. Raises ClientErrors, as each of its methods does."""
-    return cast(Client, connected())
+    """The running Almanac, as the viewer may see it. Raises ClientErrors, as each of its methods does."""
+    if not exposed():
+        return cast(Client, connected())
+    if (client := visitor(st.context.cookies)) is None:
+        raise ApiProblem("You are signed out", "Reload this page to sign in again.", "signed_out", 401)
+    return client
 
 
 @contextmanager
@@ -43,6 +50,8 @@ def sentences(error: ClientError) -> tuple[str, ...]:
     match error:
         case NotRunning():
             return "Almanac does not answer", error.detail
+        case ApiProblem(code="signed_out"):
+            return error.title, error.detail
         case ApiProblem(status=401):
             return ("Almanac does not take this token",
                     "The one in the data folder is not the one that the running Almanac began with: restart "

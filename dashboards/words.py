@@ -6,7 +6,7 @@ names. ``Markup.format`` escapes whatever is put into a template that is not its
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
 import streamlit as st
@@ -47,6 +47,12 @@ def link(url: str, words: str) -> Markup:
     return markup('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, words)
 
 
+def to_screen(path: str, words: str, **query: object) -> Markup:
+    """``words`` that lead to a view of ours: its screen's path and what stands in its address."""
+    said = urlencode({name: value for name, value in query.items() if value is not None})
+    return markup('<a href="/{}{}">{}</a>', path, said and f"?{said}", words)
+
+
 def is_web_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -69,6 +75,19 @@ def with_commands(sentence: str) -> Markup:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ago(stamp: str) -> str:
+    """How long before now an ISO 8601 time was, by its largest unit: “3 h ago”."""
+    return f"{lasting(max((datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds(), 0))} ago"
+
+
+def lasting(seconds: float) -> str:
+    """A length of time by its largest unit: “3 h”."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def moment(stamp: str) -> str:
