@@ -138,6 +138,9 @@ class Client:
     def sources(self) -> list[Json]:
         return list(self._call("GET", "/v1/sources")["sources"])
 
+    def source_names(self) -> list[Json]:
+        return list(self._call("GET", "/v1/sources", "names")["sources"])
+
     def source_page(self, **choices: Any) -> Json:
         """One page, with ``looks`` and ``days``: ``{"sources": […], "next": id or None, "counts"}``.
 

@@ -10,13 +10,16 @@ from pathlib import Path
 import streamlit as st
 
 from almanac.client import exposed
-from dashboards import search, sources
+from dashboards import documents, quality, search, sources, system
 from dashboards.connection import trouble_told
 from dashboards.words import markup, shown
 
 SCREENS = (  # title, file; the first is where one arrives
     ("Search", search),
     ("Sources", sources),
+    ("Documents", documents),
+    ("Quality", quality),
+    ("System", system),
 )
 
 pages = [

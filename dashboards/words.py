@@ -61,6 +61,11 @@ def is_web_address(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
+def heading(words: str) -> None:
+    """Over a part of a screen."""
+    shown(markup('<h2 class="part">{}</h2>', words))
+
+
 def notice(title: str, *sentences: str) -> None:
     """A quiet panel that says how things stand and what to do next; `commands` stand in backticks."""
     lines = joined(markup("<p>{}</p>", with_commands(sentence)) for sentence in sentences)
@@ -112,6 +117,11 @@ def _day(when: datetime) -> str:
 
 def _local(stamp: str) -> datetime:
     return datetime.fromisoformat(stamp).astimezone(_zone())
+
+
+def zone() -> str:
+    """The viewer's time zone, by its name."""
+    return _zone().key
 
 
 def _zone() -> ZoneInfo:

@@ -67,7 +67,7 @@ def sources(db: Database, scopes: Sequence[str]) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
-    ``health`` says too in what it differs from its own history.
+    ``health`` says too in what it differs from its own history, which are its ``flags``.
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
     with db.begin() as session:
@@ -99,6 +99,14 @@ def source_page(
         counts = _rows(session, counted)[0]
     return {"sources": [rows[str(each)] for each in ids[:limit]],
             "next": str(ids[limit - 1]) if len(ids) > limit else None, "counts": counts}
+
+
+def source_names(db: Database, scopes: Sequence[str]) -> list[Json]:
+    """The ``id`` and ``name`` of every source, by name."""
+    with db.begin() as session:
+        return _rows(session, select(Source.id, Source.name).where(
+            Source.removed_at.is_(None), Source.scopes.contained_by(list(scopes))
+        ).order_by(func.lower(Source.name), Source.id))
 
 
 def source(db: Database, source_id: UUID, scopes: Sequence[str]) -> Json | None:
@@ -261,6 +269,7 @@ def _sources(session: Session, scopes: Sequence[str], *conditions: ColumnElement
         "crawl_delay": slow.get("".join(each["url"].split("/")[2:3])),
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
         "health": "; ".join([each["health"], *flags[each["id"]]]),
+        "flags": flags[each["id"]],
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],

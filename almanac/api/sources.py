@@ -19,6 +19,7 @@ from tasks import curate, reports
 from tasks.discover import choosing, looks
 from tasks.discover.add import NewSource, add_source
 from tasks.discover.preview import preview_source, sample_json
+from tasks.discover.probe import NeedsMap
 from tasks.discover.subscriptions import export_sources, import_sources, read_opml
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient
 from tasks.index import follow
@@ -71,6 +72,12 @@ def list_sources(by: By, context: InContext) -> dict[str, Any]:
     return {"sources": with_holds(reports.sources(context.library.db, by.scopes), context)}
 
 
+@router.get("/names")
+def list_names(by: By, context: InContext) -> dict[str, Any]:
+    """The ``id`` and ``name`` of each: what a list is to be narrowed to."""
+    return {"sources": reports.source_names(context.library.db, by.scopes)}
+
+
 @router.get("/page")
 def list_page(
     by: By, context: InContext, q: Name | None = None, limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -111,7 +118,10 @@ async def add(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict
 async def preview(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Look as adding it would, and save nothing: what is there, and its first items as they are read."""
     library = context.library
-    return await preview_source(library.fetcher, library.parser, wanted.wish())
+    try:
+        return await preview_source(library.fetcher, library.parser, wanted.wish())
+    except NeedsMap as error:
+        raise Problem(502, sentence(error.reason), "needs_map") from error
 
 
 class Sampled(Body):

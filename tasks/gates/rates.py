@@ -29,8 +29,8 @@ def rates(db: Database, scopes: Sequence[str], now: datetime, days: int, zone: s
     all_days = [today - timedelta(days=ago) for ago in range(days - 1, -1, -1)]
     since = datetime.combine(all_days[0], datetime.min.time(), ZoneInfo(zone))
     with db.begin() as session:
-        passed = dict(session.execute(passed_by_day(scopes, since, zone)).tuples().all())
-        refused = dict(session.execute(refused_by_day(scopes, since, zone)).tuples().all())
+        passed = {row.day: row.versions for row in session.execute(passed_by_day(scopes, since, zone))}
+        refused = {row.day: row.versions for row in session.execute(refused_by_day(scopes, since, zone))}
         unmet = Counter({(row.gate, row.expectation, row.day): row.versions
                          for row in session.execute(unmet_by_day(scopes, since, zone))})
     return {
@@ -46,7 +46,7 @@ def rates(db: Database, scopes: Sequence[str], now: datetime, days: int, zone: s
 def passed_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
     day = day_of(DocumentVersion.indexed_at, zone)
     return (
-        select(day, func.count()).select_from(DocumentVersion)
+        select(day, func.count().label("versions")).select_from(DocumentVersion)
         .join(Document, Document.id == DocumentVersion.document_id)
         .join(Source, Source.id == Document.source_id)
         .where(DocumentVersion.indexed_at >= since, DocumentVersion.verdict.is_(None),
@@ -56,12 +56,12 @@ def passed_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[A
 
 def refused_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
     day = day_of(GateResult.judged_at, zone)
-    return (select(day, func.count(distinct(GateResult.version_id)))
+    return (select(day, func.count(distinct(GateResult.version_id)).label("versions"))
             .where(*found(scopes, since), GateResult.severity != Severity.WARNING).group_by(day))
 
 
 def unmet_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
-    day = day_of(GateResult.judged_at, zone).label("day")
+    day = day_of(GateResult.judged_at, zone)
     return (select(GateResult.gate, GateResult.expectation, day, func.count().label("versions"))
             .where(*found(scopes, since)).group_by(GateResult.gate, GateResult.expectation, day))
 
@@ -72,4 +72,4 @@ def found(scopes: Sequence[str], since: datetime) -> tuple[Any, ...]:
 
 
 def day_of(moment: Any, zone: str) -> Any:
-    return cast(func.timezone(zone, moment), Date)
+    return cast(func.timezone(zone, moment), Date).label("day")
