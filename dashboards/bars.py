@@ -27,7 +27,7 @@ def columns(numbers: Sequence[int], days: Sequence[str], noun: str) -> Markup:
     """A number for each day, oldest first, as columns of one height at most."""
     most = max(numbers, default=0) or 1
     return markup(
-        '<span class="columns" role="img" aria-label="{} {} in {} days">{}</span>', sum(numbers), noun,
+        '<span class="days" role="img" aria-label="{} {} in {} days">{}</span>', sum(numbers), noun,
         len(numbers), joined(
             markup('<i class="{}" style="height:{:.0f}%" title="{}: {:,} {}"></i>',
                    "some" if number else "none", 100 * number / most, named(at), number, noun)

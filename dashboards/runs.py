@@ -5,7 +5,7 @@ import streamlit as st
 from almanac.client import Json
 from dashboards.connection import library, trouble_told
 from dashboards.states import state
-from dashboards.words import joined, markup, shown
+from dashboards.words import joined, link, markup, shown
 
 FOLLOWED = "followed-runs"
 SECONDS = 2.0
@@ -37,7 +37,8 @@ def tell(followed: list[Json]) -> None:
         for run in running:
             run |= library().run(run["id"])
     shown(markup('<ul class="runs" role="status">{}</ul>', joined(
-        markup("<li>{} {} <small>{}</small></li>", state(run["state"]), run["doing"], run["message"] or "")
+        markup("<li>{} {} <small>{} {}</small></li>", state(run["state"]), run["doing"], run["message"] or "",
+               link(run["url"], "Prefect") if "url" in run else "")
         for run in followed)))
     if running and not any(map(goes_on, followed)):
         st.rerun()

@@ -63,7 +63,7 @@ def is_web_address(url: str) -> bool:
 
 def heading(words: str) -> None:
     """Over a part of a screen."""
-    shown(markup('<h2 class="part">{}</h2>', words))
+    shown(markup('<h2 class="over">{}</h2>', words))
 
 
 def notice(title: str, *sentences: str) -> None:

@@ -46,9 +46,7 @@ class Stocked:
         self.http = almanac.http
 
     def add(self, path: str, **choices: Any) -> str:
-        answer = self.http.post("/v1/sources", json={"url": f"{self.stand.url}{path}"} | choices)
-        assert answer.status_code == 201, answer.text
-        return str(answer.json()["id"])
+        return str(self.post("/v1/sources", {"url": f"{self.stand.url}{path}"} | choices)["id"])
 
     def stock(self) -> None:
         """Every source, read and indexed; two pages that changed; one source that fails; and all of it aged."""
@@ -69,9 +67,8 @@ class Stocked:
                                 "a long evening, and nobody at North Quay was sorry for it.</p></article>")):
             self.stand.pages[path] = self.stand.pages[path].replace(old, new)
         self.stand.broken.add("/rails.xml")
-        names = {source["name"]: source["id"] for source in self.http.get("/v1/sources").json()["sources"]}
         for name in ("Tide table", "Harbour Gazette", "Rail and Tram"):
-            self.until_ended(self.http.post(f"/v1/sources/{names[name]}/poll").json()["flow_run_id"])
+            self.until_ended(self.post(f"/v1/sources/{self.source(name)}/poll", {})["flow_run_id"])
         self.settle()
 
     def settle(self, seconds: float = 240) -> None:
@@ -103,3 +100,17 @@ class Stocked:
         answer: httpx.Response = self.http.get(path, params=query)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        answer: httpx.Response = self.http.post(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def source(self, name: str) -> str:
+        """Its id."""
+        return next(str(each["id"]) for each in self.get("/v1/sources/names")["sources"] if each["name"] == name)
+
+    def document(self, path: str) -> str:
+        """Its id."""
+        found = self.get("/v1/documents", q=path)["documents"]
+        return next(str(each["id"]) for each in found if each["url"].endswith(path))
