@@ -103,6 +103,10 @@ class Client:
         """The same with the configured model's ``answer``, and a ``note`` where something is amiss."""
         return self._call("POST", "/v1/ask", body={"query": query} | _said(choices), seconds=WRITING_SECONDS)
 
+    def filters(self) -> Json:
+        """The ``sources``, ``content_types`` and ``languages`` to choose from, and the ``model`` to ask."""
+        return self._call("GET", "/v1/filters")
+
     def citation(self, retrieval_id: str, label: str) -> Json:
         return self._call("GET", "/v1/citations", retrieval_id, label)
 
@@ -116,9 +120,17 @@ class Client:
         return self._call("POST", "/v1/judgments",
                           body={"retrieval_id": retrieval_id, "good": good, "bad": bad})
 
-    def replay_judgments(self, weights: dict[str, float]) -> Json:
-        """nDCG@10 of the judged questions before and after a change of ``weights``."""
-        return self._call("POST", "/v1/judgments/replay", body={"weights": weights}, seconds=REPLAY_SECONDS)
+    def replay_judgments(self, **changes: Any) -> Json:
+        """nDCG@10 of the judged questions before and after ``changes``, as ``set_ranking`` takes them."""
+        return self._call("POST", "/v1/judgments/replay", body=changes, seconds=REPLAY_SECONDS)
+
+    def ranking(self) -> Json:
+        """The ``weights`` and ``half_lives`` in days that count, and those of the ``default``."""
+        return self._call("GET", "/v1/ranking")
+
+    def set_ranking(self, **changes: Any) -> Json:
+        """The same after ``changes``: ``weights`` by part, ``half_lives`` by content type."""
+        return self._call("PUT", "/v1/ranking", body=changes)
 
     def interests(self) -> list[Json]:
         return list(self._call("GET", "/v1/interests")["interests"])
@@ -132,6 +144,28 @@ class Client:
     def clear_interests(self) -> Json:
         """How many were ``forgotten``."""
         return self._call("DELETE", "/v1/interests")
+
+    # What came lately
+
+    def today(self, days: int = 1) -> Json:
+        """What arrived, changed and failed in so many days, counted."""
+        return self._call("GET", "/v1/today", query={"days": days})
+
+    def stories(self, days: int = 1) -> Json:
+        """What arrived, by story."""
+        return self._call("GET", "/v1/stories", query={"days": days})
+
+    def trends(self, days: int = 1) -> Json:
+        """Topics and names that rise against their own history."""
+        return self._call("GET", "/v1/trends", query={"days": days})
+
+    def freshness(self) -> Json:
+        """Half-lives by content type, and where the last documents stand."""
+        return self._call("GET", "/v1/freshness")
+
+    def life(self, document_id: str) -> Json:
+        """What a document's scores were, and how fresh it is and will be."""
+        return self._call("GET", "/v1/documents", document_id, "freshness")
 
     # Sources
 

@@ -14,7 +14,7 @@ def weights_of(arguments: list[str]) -> dict[str, float]:
 
 
 def main() -> None:
-    told = connect().replay_judgments(weights_of(sys.argv[1:]))
+    told = connect().replay_judgments(weights=weights_of(sys.argv[1:]))
     if not told["questions"]:
         sys.exit("No question has a result that was judged good: `almanac search --judge QUESTION` marks them.")
     changed = {name: value for name, value in told["weights"]["after"].items()

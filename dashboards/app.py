@@ -10,12 +10,14 @@ from pathlib import Path
 import streamlit as st
 
 from almanac.client import exposed
-from dashboards import documents, quality, search, sources, system
+from dashboards import documents, freshness, quality, search, sources, system, today
 from dashboards.connection import trouble_told
 from dashboards.words import markup, shown
 
 SCREENS = (  # title, file; the first is where one arrives
+    ("Today", today),
     ("Search", search),
+    ("Freshness", freshness),
     ("Sources", sources),
     ("Documents", documents),
     ("Quality", quality),

@@ -7,7 +7,8 @@ CURSOR = "after"
 
 def cursor(name: str = CURSOR) -> str | None:
     """Where the page begins that the address asks for; none for the first."""
-    return st.query_params.get(name)
+    found: str | None = st.query_params.get(name)
+    return found
 
 
 def turn_to(after: str | None, name: str = CURSOR) -> None:

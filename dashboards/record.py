@@ -8,9 +8,27 @@ from dashboards.connection import library, trouble_told
 from dashboards.words import day, joined, link, markup, moment, shown
 
 
-def show(retrieval_id: str, label: str) -> None:
-    """Opens it in front of the screen."""
-    st.dialog(f"The record behind {label}", width="medium")(fill)(retrieval_id, label)
+def point_to(retrieval_id: str, label: str) -> None:
+    """Have the address name it."""
+    st.query_params.update(retrieval=retrieval_id, record=label)
+
+
+def show() -> None:
+    """Opens the one that the address names, ``?retrieval=…&record=K1``, in front of the screen."""
+    retrieval_id, label = st.query_params.get("retrieval"), st.query_params.get("record")
+    if retrieval_id and label:
+        opened = st.dialog(f"The record behind {shortened(label)}", width="medium", on_dismiss=leave)
+        opened(fill)(retrieval_id, label)
+
+
+def shortened(label: str) -> str:
+    """A label as a dialog's title may have it, which is read as Markdown."""
+    return "".join(filter(str.isalnum, label))[:10]
+
+
+def leave() -> None:
+    for name in ("retrieval", "record"):
+        st.query_params.pop(name, None)
 
 
 def fill(retrieval_id: str, label: str) -> None:

@@ -16,9 +16,14 @@ from markupsafe import Markup, escape
 TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
 
+def plain(words: str) -> str:
+    """``words`` without what would turn others."""
+    return words.translate(TURNING)
+
+
 def text(words: str) -> Markup:
     """``words`` as text that stays inside its element, whatever they are."""
-    return escape(words.translate(TURNING))
+    return escape(plain(words))
 
 
 def markup(template: str, *words: object, **named: object) -> Markup:

@@ -14,9 +14,11 @@ from almanac.api import (
     judgments,
     keep,
     quality,
+    ranking,
     retrieval,
     sources,
     system,
+    today,
     tokens,
 )
 from almanac.api.assistants import PATH, mcp_app
@@ -30,7 +32,8 @@ from almanac.settings import Settings
 from almanac.wiring import Library
 
 ROOMS = (
-    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, index, system,
+    retrieval, keep, interests, judgments, ranking, today, sources, editing, documents, quality, tokens,
+    index, system,
 )
 
 

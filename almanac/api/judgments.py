@@ -1,4 +1,4 @@
-"""The caller's own judgments over HTTP, and what a change of the ranking's weights would do to them."""
+"""The caller's own judgments over HTTP, and what a change of the ranking would do to them."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,10 +10,10 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from almanac.api.context import By, InContext
-from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.problems import Problem, not_found
+from almanac.api.ranking import RankingWanted
 from almanac.api.words import Body, Name
-from tasks.answer import judge
-from tasks.answer.rank import WEIGHTS
+from tasks.answer import judge, tuning
 
 router = APIRouter(prefix="/v1/judgments", tags=["judgments"])
 
@@ -26,12 +26,6 @@ class Verdicts(Body):
     retrieval_id: UUID
     good: Labels = ()
     bad: Labels = ()
-
-
-class Change(Body):
-    """Weights of the ranking that are to be tried; those not named stay."""
-
-    weights: dict[str, float] = {}  # noqa: RUF012 - pydantic copies it
 
 
 @router.get("")
@@ -61,16 +55,14 @@ def withdraw(judgment_id: UUID, by: By, context: InContext) -> None:
 
 
 @router.post("/replay")
-def replay(change: Change, by: By, context: InContext) -> dict[str, Any]:
-    """nDCG@10 of each judged question with the weights as they are, and with the change."""
-    try:
-        after = judge.weights_of(change.weights)
-    except ValueError as error:
-        raise Problem(422, sentence(str(error))) from error
+def replay(change: RankingWanted, by: By, context: InContext) -> dict[str, Any]:
+    """nDCG@10 of each judged question as answers are ranked now, and with the change, which is not kept."""
     it = context.library
+    before, _ = tuning.current(it.db)
+    after = change.on(before)
     asked = judge.replay(it.db, it.embedder, it.index, by.scopes, datetime.now(UTC),
-                         context.settings.min_similarity, after)
+                         context.settings.min_similarity, before, after)
     means = {name: fmean(getattr(each, name) for each in asked) if asked else None
              for name in ("before", "after")}
     return {"questions": [asdict(each) for each in asked], "ndcg_at_10": means,
-            "weights": {"before": asdict(WEIGHTS), "after": asdict(after)}}
+            "weights": {"before": asdict(before.weights), "after": asdict(after.weights)}}

@@ -17,6 +17,7 @@ from models.moments import parse_moment
 from tasks.answer.ask import answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
+from tasks.answer.filters import filters
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
@@ -51,6 +52,14 @@ class Claimed(Body):
 
     retrieval_id: UUID
     text: Annotated[str, Field(max_length=MAX_CHARACTERS)]
+
+
+@router.get("/filters")
+def list_filters(by: By, context: InContext) -> dict[str, Any]:
+    """What a question can be narrowed down by: sources, content types, languages; and the ``model`` that
+    ``/v1/ask`` would ask, if there is one.
+    """
+    return filters(context.library.db, by.scopes) | {"model": context.settings.llm_model}
 
 
 @router.post("/retrieve")

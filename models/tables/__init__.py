@@ -1,6 +1,6 @@
 """The tables. PostgreSQL is the only truth; the index can be rebuilt from the rows here."""
 
-from models.tables.answering import Interest, Judgment, UsageEvent
+from models.tables.answering import Interest, Judgment, Ranking, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
 from models.tables.keeping import ApiToken, Artifact, UploadTicket
@@ -21,6 +21,7 @@ __all__ = [
     "Interest",
     "Judgment",
     "Poll",
+    "Ranking",
     "Source",
     "Table",
     "UploadTicket",

@@ -61,6 +61,20 @@ class Interest(Table):
     )
 
 
+class Ranking(Table):
+    """How answers are ranked, as it was set at some time; see tasks.answer.tuning. The last one counts."""
+
+    __tablename__ = "ranking"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
+    weights: Mapped[dict[str, Any]]  # by part of a score
+    half_lives: Mapped[dict[str, Any]]  # days by content type; null does not age
+    set_by: Mapped[str]
+    set_at: Mapped[datetime] = mapped_column(server_default=NOW)
+
+    __table_args__ = (Index("ix_ranking_set_at", "set_at"),)
+
+
 class Judgment(Table):
     """Whether a document answers a question, as a reader of these scopes has said; the last word counts."""
 

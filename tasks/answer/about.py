@@ -34,12 +34,14 @@ class About(NamedTuple):
 @lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words that say what a text is about: without case, possessives, plurals and stop words."""
-    found = (word.replace("\u2019", "'").removesuffix("'s") for word in WORD.findall(text.lower()))
-    return frozenset(_stem(word) for word in found if word not in STOP_WORDS and _says(word))
+    return frozenset(filter(None, map(bare, WORD.findall(text))))
 
 
-def _says(word: str) -> bool:
-    return len(word) >= SHORTEST or not word.isascii() or word.isdigit()
+def bare(word: str) -> str | None:
+    """A word of a text as it is compared; none of one that says nothing."""
+    word = word.lower().replace("\u2019", "'").removesuffix("'s")
+    says = len(word) >= SHORTEST or not word.isascii() or word.isdigit()
+    return _stem(word) if says and word not in STOP_WORDS else None
 
 
 def _stem(word: str) -> str:

@@ -28,7 +28,7 @@ from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from models.session import Database
 from models.states import ChunkState, DocumentState
-from models.tables import Chunk, Document, DocumentVersion, Source, UsageEvent, VersionAnalysis
+from models.tables import Chunk, Document, DocumentVersion, Ranking, Source, UsageEvent, VersionAnalysis
 from tasks.answer import interests
 from tasks.answer.about import About
 from tasks.answer.fuse import Evidence, fuse, promising
@@ -71,6 +71,7 @@ class Candidate(NamedTuple):
 class Found(NamedTuple):
     candidates: list[Candidate]
     profile: Mapping[str, float]  # the reader's interests
+    tuning: Mapping[str, Any] | None = None  # of the ranking, as its owner has set it
 
 
 class Offers(NamedTuple):
@@ -98,7 +99,8 @@ def find(db: Database, embedder: Embedder, index: Index, question: Question, vec
         found = _fused([_candidate(row) for row in rows], offers, minimum)
         exhausted = all(_is_all(*each, offered, loaded) for each in zip(offers, worth, strict=True))
         if exhausted or offered >= MOST_OFFERED or _choosable(found) >= question.k:
-            return Found(found, next((row.profile for row in rows if row.profile), {}))
+            return Found(found, next((row.profile for row in rows if row.profile), {}),
+                         next((row.tuning for row in rows if row.tuning), None))
         offered, loaded = 2 * offered, 2 * loaded
 
 
@@ -203,6 +205,12 @@ def _last_used() -> ScalarSelect[Any]:
     )
 
 
+def _tuning() -> ScalarSelect[Any]:
+    """What was set last of the ranking, as ``tasks.answer.tuning`` has it."""
+    said = func.jsonb_build_object("weights", Ranking.weights, "half_lives", Ranking.half_lives)
+    return select(said).order_by(Ranking.set_at.desc(), Ranking.id).limit(1).scalar_subquery()
+
+
 def _live_rows() -> Select[Any]:
     """The chunks first, by their ids alone: of tables that have just been filled PostgreSQL would look at
     all chunks that are live.
@@ -219,7 +227,7 @@ def _live_rows() -> Select[Any]:
     next_position = func.lead(found.position).over(partition_by=found.version_id, order_by=found.position)
     between = func.substr(DocumentVersion.text, found.end + 1, func.greatest(next_start - found.end, 0))
     is_next = next_position == found.position + 1
-    first = func.row_number().over() == 1  # one row of all has the profile
+    first = func.row_number().over() == 1  # one row of all has the profile and the tuning
     return (
         select(found.id.label("chunk_id"), found.version_id, found.document_id, found.source_id,
                found.position, found.text, found.headings, hit.c.vector,
@@ -229,7 +237,8 @@ def _live_rows() -> Select[Any]:
                Document.discovered_at.label("first_seen"), _last_used().label("last_used"),
                VersionAnalysis.topics, VersionAnalysis.entities, VersionAnalysis.keywords,
                VersionAnalysis.content_type,
-               _copies().label("also_at"), case((first, interests.profile())).label("profile"))
+               _copies().label("also_at"), case((first, interests.profile())).label("profile"),
+               case((first, _tuning())).label("tuning"))
         .join(DocumentVersion, DocumentVersion.id == found.version_id)
         .join(Document, Document.id == found.document_id)
         .join(Source, Source.id == Document.source_id)

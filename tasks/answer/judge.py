@@ -1,7 +1,7 @@
 """The reader's own judgments of what was found, and the questions replayed with other weights to use them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log2
 from typing import Any
@@ -17,7 +17,8 @@ from tasks.answer.about import asked_words
 from tasks.answer.candidates import Found, find, readable
 from tasks.answer.choose import choose
 from tasks.answer.question import Question
-from tasks.answer.rank import WEIGHTS, Reader, Weights, rank
+from tasks.answer.rank import Reader, rank
+from tasks.answer.tuning import Tuning
 from tasks.ports import Embedder, Index
 
 DEPTH = 10  # of nDCG@10
@@ -26,7 +27,7 @@ MOST = 1000  # questions replayed, the ones judged last
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A question's nDCG@10 before and after a change of weights."""
+    """A question's nDCG@10 before and after a change of the ranking."""
 
     query: str
     good: int  # documents that were judged so
@@ -78,8 +79,8 @@ def withdraw(db: Database, judgment_id: UUID, scopes: Sequence[str]) -> bool:
 
 
 def replay(db: Database, embedder: Embedder, index: Index, scopes: Sequence[str], now: datetime,
-           minimum: float, after: Weights, before: Weights = WEIGHTS) -> list[Replayed]:
-    """Each question with a good document asked again, with both weights, without a trace.
+           minimum: float, before: Tuning, after: Tuning) -> list[Replayed]:
+    """Each question with a good document asked again, ranked both ways, without a trace.
 
     What was used lately counts for nothing here: the judge has just looked at it.
     """
@@ -94,15 +95,16 @@ def replay(db: Database, embedder: Embedder, index: Index, scopes: Sequence[str]
         question = Question(query, previous, k=DEPTH, scopes=tuple(scopes))
         vectors = [embedder.embed_query(text).ravel() for text in question.searched]
         found = find(db, embedder, index, question, vectors, minimum, now)
-        scores = (ndcg(_ranking(question, found, weights, now), good) for weights in (before, after))
+        scores = (ndcg(_ranking(question, found, tuning, now), good) for tuning in (before, after))
         replayed.append(Replayed(query, len(good), *scores))
     return replayed
 
 
-def _ranking(question: Question, found: Found, weights: Weights, now: datetime) -> list[UUID]:
+def _ranking(question: Question, found: Found, tuning: Tuning, now: datetime) -> list[UUID]:
     """The documents that would be chosen, best first."""
-    weights = replace(weights.for_recent() if question.wants_recent else weights, recently_used=0.0)
-    reader = Reader(now, asked_words(question.query, question.previous), found.profile, weights)
+    weights = tuning.weights.for_recent() if question.wants_recent else tuning.weights
+    reader = Reader(now, asked_words(question.query, question.previous), found.profile,
+                    replace(weights, recently_used=0.0), tuning.half_lives)
     chosen = choose(rank(found.candidates, reader), DEPTH).chosen
     return list(dict.fromkeys(entry.candidate.document_id for entry in chosen))
 
@@ -113,17 +115,6 @@ def ndcg(ranking: Sequence[UUID], good: Iterable[UUID]) -> float:
     gained = sum(1 / log2(place + 1) for place, each in enumerate(ranking[:DEPTH], 1) if each in good)
     ideal = sum(1 / log2(place + 1) for place in range(1, min(len(good), DEPTH) + 1))
     return gained / ideal if ideal else 0.0
-
-
-def weights_of(changes: Mapping[str, float]) -> Weights:
-    """The weights with these changes. Raises ValueError, one clear sentence."""
-    known = [field.name for field in fields(Weights)]
-    for name, value in changes.items():
-        if name not in known:
-            raise ValueError(f"there is no weight {name!r}: there are {', '.join(known)}")
-        if not 0 <= value <= 1:
-            raise ValueError(f"the weight {name} is {value}: give a number from 0 to 1")
-    return replace(WEIGHTS, **changes)
 
 
 def _key(query: str, previous: str | None) -> str:

@@ -1,6 +1,6 @@
 """What a retrieval gives back, and its JSON: the shape of ``POST /v1/retrieve``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -28,7 +28,8 @@ class Excerpt:
     """A chunk, or two that follow each other, in an answer under its label.
 
     ``story`` is shared by what different sources say of one event, ``also_at`` is where else the text stands,
-    ``why`` says why one that was not used was dropped.
+    ``why`` says why one that was not used was dropped; ``matches`` are the places in the text where the words
+    of the question stand, start and end.
     """
 
     label: str
@@ -44,10 +45,11 @@ class Excerpt:
     why: str | None = None
     story: str | None = None
     explanation: str | None = None
+    matches: Sequence[tuple[int, int]] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The contract's fields; ``why`` only where dropped, ``explanation`` only where asked for."""
-        said = {"why": self.why, "explanation": self.explanation}
+        """The contract's fields; ``why`` only where dropped, the last two only where asked for."""
+        said = {"why": self.why, "explanation": self.explanation, "matches": self.matches}
         return {
             "label": self.label,
             "used": self.used,
@@ -77,7 +79,10 @@ class Elapsed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """An answer's excerpts, best first; ``nothing`` says why there are none, where there are none."""
+    """An answer's excerpts, best first; ``nothing`` says why there are none, where there are none.
+
+    ``weights`` are those that the scores were made with, where that was asked for.
+    """
 
     retrieval_id: UUID
     recent: bool
@@ -86,6 +91,7 @@ class Retrieval:
     dropped: Sequence[Excerpt]
     prompt: str
     nothing: str | None
+    weights: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -96,4 +102,4 @@ class Retrieval:
             "dropped": [excerpt.to_json() for excerpt in self.dropped],
             "prompt": self.prompt,
             "nothing": self.nothing,
-        }
+        } | ({"weights": dict(self.weights)} if self.weights else {})

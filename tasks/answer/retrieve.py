@@ -1,22 +1,23 @@
 """Retrieval: a question in, ranked excerpts with citations out, what was used and dropped on record."""
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
 from itertools import pairwise, zip_longest
 from time import perf_counter
 from uuid import uuid4
 
 from models.session import Database
-from models.states import ContentType
 from tasks.answer.about import asked_words, named
 from tasks.answer.candidates import find
 from tasks.answer.choose import Choice, choose
-from tasks.answer.freshness import HALF_LIVES
+from tasks.answer.matches import matches
 from tasks.answer.prompt import block, prompt, sizes
 from tasks.answer.question import Question
-from tasks.answer.rank import WEIGHTS, Ranked, Reader, Weights, explain, rank
+from tasks.answer.rank import Ranked, Reader, explain, rank
 from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval
 from tasks.answer.stories import label
+from tasks.answer.tuning import Tuning
 from tasks.answer.usage import record
 from tasks.ports import Embedder, Index
 
@@ -26,8 +27,7 @@ MOST_LEARNED = 8  # topics that one question strengthens
 
 
 def retrieve(db: Database, embedder: Embedder, index: Index, question: Question, now: datetime,
-             minimum: float = MIN_SIMILARITY, weights: Weights = WEIGHTS,
-             half_lives: Mapping[ContentType, timedelta] = HALF_LIVES) -> Retrieval:
+             minimum: float = MIN_SIMILARITY) -> Retrieval:
     """The excerpts that answer a question best, or the sentence that says why there are none.
 
     ``minimum`` is the similarity required where the question names none. Beside the embedding and the
@@ -39,8 +39,10 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     minimum = minimum if question.min_similarity is None else question.min_similarity
     found = find(db, embedder, index, question, vectors, minimum, now)
     times.append(perf_counter())
-    weights = weights.for_recent() if question.wants_recent else weights
-    reader = Reader(now, asked_words(question.query, question.previous), found.profile, weights, half_lives)
+    tuning = Tuning.of(found.tuning)
+    weights = tuning.weights.for_recent() if question.wants_recent else tuning.weights
+    reader = Reader(now, asked_words(question.query, question.previous), found.profile, weights,
+                    tuning.half_lives)
     choice = choose(rank(found.candidates, reader), question.k)
     stories = label([entry.candidate for entry in choice.chosen])
     mark = retrieval_id.hex[:8]
@@ -48,7 +50,7 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
               for n, (entry, story) in enumerate(zip(choice.chosen, stories, strict=True), 1)]
     fitting = _fitting(mark, blocks, question.budget_tokens, embedder)
     excerpts = [
-        _excerpt(f"K{n}", entry, why, story, explain(entry, reader) if question.explain else None)
+        _excerpt(f"K{n}", entry, why, story, reader if question.explain else None)
         for n, ((entry, why), story) in enumerate(
             zip_longest(_verdicts(choice, fitting, question.budget_tokens), stories), 1)
     ]
@@ -57,7 +59,8 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     record(db, retrieval_id, question, excerpts, named(reader.asked, used)[:MOST_LEARNED], now)
     nothing = None if fitting else _nothing(choice, minimum, question)
     return Retrieval(retrieval_id, question.wants_recent, _elapsed(times), excerpts[:fitting],
-                     excerpts[fitting:], prompt(mark, blocks[:fitting]), nothing)
+                     excerpts[fitting:], prompt(mark, blocks[:fitting]), nothing,
+                     asdict(weights) if question.explain else None)
 
 
 def _fitting(mark: str, blocks: list[str], budget: int | None, embedder: Embedder) -> int:
@@ -75,10 +78,12 @@ def _verdicts(choice: Choice, fitting: int, budget: int | None) -> Iterator[tupl
 
 
 def _excerpt(label: str, entry: Ranked, why: str | None, story: str | None,
-             explanation: str | None) -> Excerpt:
+             explained_to: Reader | None) -> Excerpt:
     found = entry.candidate
     return Excerpt(label, why is None, found.text, found.headings, found.document_id, found.version_id,
-                   found.chunk_id, found.origin, entry.score, found.also_at, why, story, explanation)
+                   found.chunk_id, found.origin, entry.score, found.also_at, why, story,
+                   explain(entry, explained_to) if explained_to else None,
+                   matches(explained_to.asked, found.text) if explained_to else None)
 
 
 def _nothing(choice: Choice, minimum: float, question: Question) -> str:

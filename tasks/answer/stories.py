@@ -5,9 +5,9 @@ pairs are found with precision .90 and recall .90; by the cosine alone, with .84
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import combinations
+from typing import cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tasks.answer.about import normal, words
 from tasks.answer.candidates import Candidate
 from tasks.answer.freshness import HALF_LIVES
 from tasks.answer.rank import dated, kind_of
+from tasks.ports import Vectors
 
 WITHIN = timedelta(days=7)  # the excerpts of one event are dated
 ALIKE = 0.55  # cosine, with two names in common
@@ -32,7 +33,7 @@ def label(excerpts: Sequence[Candidate]) -> list[str | None]:
     events = [place for place, excerpt in enumerate(excerpts) if is_dated(excerpt)]
     group = list(range(len(excerpts)))
     names = {place: named(excerpts[place]) for place in events}
-    for one, other in combinations(events, 2):
+    for one, other in near(excerpts, events):
         if is_one_event(excerpts[one], excerpts[other], names[one], names[other]):
             group = [group[one] if each == group[other] else each for each in group]
     labels: dict[int, str] = {}
@@ -41,6 +42,17 @@ def label(excerpts: Sequence[Candidate]) -> list[str | None]:
         if of not in labels and len(sources) > 1:
             labels[of] = f"S{len(labels) + 1}"
     return [labels.get(of) for of in group]
+
+
+def near(excerpts: Sequence[Candidate], places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The pairs that may tell of one event by their meaning; all that could is far too much for a day's."""
+    if not places:
+        return
+    vectors = np.stack([cast(Vectors, excerpts[place].vector) for place in places])
+    documents = np.array([excerpts[place].document_id.int % (1 << 63) for place in places])
+    may = (vectors @ vectors.T >= ALIKE) | (documents[:, None] == documents)
+    for one, other in zip(*np.nonzero(np.triu(may, 1)), strict=True):
+        yield places[one], places[other]
 
 
 def is_dated(excerpt: Candidate) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from models.tables import Interest, UsageEvent
 from tasks.answer import interests, judge
-from tasks.answer.rank import WEIGHTS
+from tasks.answer.tuning import Tuning
 
 pytestmark = pytest.mark.database
 
@@ -170,7 +170,7 @@ def test_a_replay_says_what_a_change_of_weights_would_do_and_leaves_no_trace(lib
 
     def replayed(**weights: float) -> list[judge.Replayed]:
         return judge.replay(library.db, library.embedder, library.index, MINE, NOON, 0.3,
-                            judge.weights_of(weights))
+                            Tuning(), Tuning().changed(weights, {}))
 
     said: list[str] = []
     event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
@@ -179,10 +179,6 @@ def test_a_replay_says_what_a_change_of_weights_would_do_and_leaves_no_trace(lib
     assert one.before == 1  # 0.6 * 0.894 + 0.1 * 1.0 against 0.6 * 1.0
     assert one.after == pytest.approx(0.6309, abs=1e-4)  # second: 1 / log2(3)
     assert not [word for word in said if word in {"INSERT", "UPDATE", "DELETE"}]
-    assert judge.weights_of({}) == WEIGHTS
-    for weights in ({"beauty": 0.5}, {"topic": 1.5}):
-        with pytest.raises(ValueError):
-            judge.weights_of(weights)
 
 
 def test_ndcg_by_hand() -> None:

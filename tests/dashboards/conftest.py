@@ -43,7 +43,7 @@ def opened(api: Api) -> Open:
         app = AppTest.from_file(str(screen()), default_timeout=30)
         for name, value in query.items():
             app.query_params[name] = value
-        if file != "search.py":
+        if file != "today.py":
             app.switch_page(file)
         return app.run()
 

@@ -1,7 +1,8 @@
 """A stand-in for the HTTP API on loopback; its answers are made by the types of the real one."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +16,9 @@ from streamlit.testing.v1 import AppTest
 from almanac.proof import proof
 from tasks.answer.cite import Citation
 from tasks.answer.origin import Origin
+from tasks.answer.rank import WEIGHTS
 from tasks.answer.retrieval import Elapsed, Excerpt, Retrieval, Score
+from tasks.answer.tuning import Tuning
 
 Json = dict[str, Any]
 
@@ -44,16 +47,20 @@ def origin(**changes: Any) -> Origin:
 
 
 def excerpt(
-    label: str = "K1", text: str = EXCERPT, headings: tuple[str, ...] = ("Machines",), **cited: Any
+    label: str = "K1", text: str = EXCERPT, headings: tuple[str, ...] = ("Machines",),
+    matches: Sequence[tuple[int, int]] = (), **cited: Any
 ) -> Excerpt:
     score = Score(0.5731, 0.7218, 0.0, 0.9332, 0.5, 0.0, recently_used=0.0033)
     sum_ = "0.60 * similarity 0.7218 + 0.10 * freshness 0.9332 - recently used 0.0033 = 0.5731"
     return Excerpt(label, True, text, headings, known("document"), known("version"), known(label),
-                   origin(**cited), score, explanation=sum_)
+                   origin(**cited), score, explanation=sum_, matches=matches)
 
 
-def retrieval(*excerpts: Excerpt, nothing: str | None = None, recent: bool = False) -> Json:
-    return Retrieval(ASKED, recent, Elapsed(20.1, 3.2, 1.0, 24.6), excerpts, [], "", nothing).to_json()
+def retrieval(*excerpts: Excerpt, nothing: str | None = None, recent: bool = False,
+              dropped: Sequence[Excerpt] = ()) -> Json:
+    weights = asdict(WEIGHTS.for_recent() if recent else WEIGHTS)
+    return Retrieval(ASKED, recent, Elapsed(20.1, 3.2, 1.0, 24.6), excerpts, dropped, "", nothing,
+                     weights).to_json()
 
 
 def citation(
@@ -89,12 +96,79 @@ def source(name: str = "Tower news", **changes: Any) -> Json:
     } | changes
 
 
+def filters(model: str | None = None) -> Json:
+    """As ``GET /v1/filters`` tells them."""
+    return {"sources": [{"id": str(known(name)), "name": name} for name in ("Bird notes", "Tower news")],
+            "content_types": ["news", "time_sensitive", "opinion", "reference", "evergreen"],
+            "languages": ["en", "de"], "model": model}
+
+
+def came(name: str = "Tower news", title: str = "Lifts stop", reason: str = "the server answered 503") -> Json:
+    """As ``GET /v1/today`` tells it; ``test_api_today`` holds all of these to the real ones."""
+    at = NOW.isoformat()
+    step = [{"arrived": place % 3, "changed": place % 2} for place in range(24)]
+    return {
+        "since": (NOW - timedelta(days=1)).isoformat(), "until": at, "steps": step, "quarantined": 2,
+        "counts": {"arrived": 24, "changed": 12, "failed": 3},
+        "sources": [{"id": str(known(name)), "source": name, "arrived": 24, "changed": 12, "failed": 3}],
+        "changes": [{"document_id": str(known("document")), "version": 3, "at": at, "title": title,
+                     "url": "https://tower.example/lifts", "source": name}],
+        "failures": [{"source_id": str(known(name)), "source": name, "state": "waiting", "reason": reason,
+                      "document_id": str(known("document")), "documents": 3, "at": at}],
+        "failing": [{"source_id": str(known(name)), "source": name, "failures": 4, "health": reason,
+                     "last_good_at": None}],
+    }
+
+
+def nothing_came() -> Json:
+    return came() | {"counts": dict.fromkeys(("arrived", "changed", "failed"), 0), "sources": [], "changes": [],
+                     "failures": [], "failing": [], "steps": [{"arrived": 0, "changed": 0}] * 24}
+
+
+def told_of(name: str = "Tower news", title: str = "Lifts stop", url: str = "https://tower.example/lifts") -> Json:
+    """As ``GET /v1/stories`` tells it."""
+    one = {"document_id": str(known("document")), "title": title, "url": url, "source": name,
+           "published_at": None, "at": NOW.isoformat()}
+    return {"documents": 4, "stories": [{"title": title, "sources": 2, "told": 2, "documents": [one, one]}],
+            "others": [one, one]}
+
+
+def rising(*terms: str, known_periods: int = 6) -> Json:
+    """As ``GET /v1/trends`` tells it."""
+    each = [{"term": term, "documents": 9, "expected": 1.5, "history": [1, 2, 1, 0, 2, 3, 9]} for term in terms]
+    return {"since": NOW.isoformat(), "known": known_periods, "documents": [10] * 7, "topics": each,
+            "entities": each}
+
+
+def placed(title: str = "Lifts stop", name: str = "Tower news", kind: str = "news", **changes: Any) -> Json:
+    """One of the documents of ``GET /v1/freshness``."""
+    return {"document_id": str(known("document")), "title": title, "url": "https://tower.example/lifts",
+            "source": name, "type": kind, "dated": NOW.isoformat(), "is_published": True, "age": 3.0,
+            "freshness": 0.5} | changes
+
+
+def ageing(*documents: Json) -> Json:
+    lives = Tuning().to_json()["half_lives"]
+    return {"half_lives": lives, "default": lives, "documents": list(documents), "counts": {"news": 1234}}
+
+
+def life(**changes: Any) -> Json:
+    """As ``GET /v1/documents/…/freshness`` tells it."""
+    score = excerpt().score.to_json()
+    return placed() | {
+        "half_life": 3.0, "weight": 0.1, "ahead": [{"days": 3.0, "freshness": 0.25}],
+        "asked": [{"query": "how do the lifts work?", "at": NOW.isoformat(), "used": True, "age": 0.1,
+                   "score": score, "now": 0.5298}],
+    } | changes
+
+
 class Api:
     """Answers what a test has it find, cite and list; remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Json] = {}
+        self.answers: dict[str, Json] = {"GET /v1/filters": filters()}
         self.asked: list[Json] = []
+        self.requests: list[str] = []
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler(self))
         self.port = int(self.server.server_address[1])
         Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -105,12 +179,19 @@ class Api:
     def cites(self, record: Json) -> None:
         self.answers[f"GET /v1/citations/{ASKED}/{record['label']}"] = record
 
+    def tells(self, today: Json, stories: Json, trends: Json, days: int = 1) -> None:
+        for name, told in (("today", today), ("stories", stories), ("trends", trends)):
+            self.answers[f"GET /v1/{name}?days={days}"] = told
+
+    def ages(self, *documents: Json) -> None:
+        self.answers["GET /v1/freshness"] = ageing(*documents)
+
     def lists(self, *sources: Json) -> None:
         self.answers["GET /v1/sources"] = {"sources": list(sources)}
 
     @property
     def questions(self) -> list[str]:
-        return [asked["query"] for asked in self.asked if asked]
+        return [asked["query"] for asked in self.asked]
 
     def close(self) -> None:
         self.server.shutdown()
@@ -124,14 +205,15 @@ def handler(api: Api) -> type[BaseHTTPRequestHandler]:
                 self.answer({"proof": proof(TOKEN, api.port, *challenge)})
                 return
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            api.asked.append(json.loads(body or "null"))
+            api.asked += [json.loads(body)] if body else []
+            api.requests.append(f"{self.command} {self.path}")
             if self.headers["authorization"] != f"Bearer {TOKEN}":
                 self.answer(problem(401, "unauthenticated", "This token is unknown or revoked."))
             else:
                 missing = problem(404, "not_found", "There is no such citation.")
                 self.answer(api.answers.get(f"{self.command} {self.path}", missing))
 
-        do_POST = do_GET  # noqa: N815 - the name that http.server calls
+        do_POST = do_PUT = do_GET  # noqa: N815 - the names that http.server calls
 
         def answer(self, document: Json) -> None:
             self.send_response(document.get("status", 200))

@@ -7,7 +7,8 @@ from stand_in import TOKEN, Api, Open, Read, problem, source
 
 from almanac.stack.state import state_file
 
-SCREENS = [("search.py", {"q": "lifts"}), ("sources.py", {})]
+SCREENS = [("today.py", {}), ("search.py", {"q": "lifts"}), ("freshness.py", {}), ("sources.py", {})]
+ASKED = ("POST /v1/retrieve", "GET /v1/sources", "GET /v1/today?days=1", "GET /v1/freshness")
 everywhere = pytest.mark.parametrize(("file", "query"), SCREENS)
 
 
@@ -17,7 +18,7 @@ def test_an_almanac_that_does_not_run_is_to_be_started(
 ) -> None:
     state_file(home).unlink()
     assert "start it with almanac up" in words(opened(file, **query)).text
-    assert api.asked == []
+    assert api.requests == []
 
 
 @everywhere
@@ -64,7 +65,7 @@ def test_a_problem_of_the_api_is_told_in_its_own_words(
     file: str, query: dict[str, str], api: Api, opened: Open, words: Read
 ) -> None:
     refusal = problem(422, "invalid_request", "Ask for less: `k` is <b>too large</b>.")
-    api.answers = {"POST /v1/retrieve": refusal, "GET /v1/sources": refusal}
+    api.answers |= dict.fromkeys(ASKED, refusal)
     said = words(opened(file, **query))
     assert "It cannot be done\nAsk for less: k is <b>too large</b>." in said.lines
 
@@ -73,7 +74,7 @@ def test_a_problem_of_the_api_is_told_in_its_own_words(
 def test_a_surprise_is_told_without_its_traceback_and_logged_with_it(
     file: str, query: dict[str, str], api: Api, opened: Open, words: Read, caplog: pytest.LogCaptureFixture
 ) -> None:
-    api.answers = {"POST /v1/retrieve": {}, "GET /v1/sources": {}}
+    api.answers |= dict.fromkeys(ASKED, {})
     said = words(opened(file, **query)).text
     assert "This screen failed" in said
     assert "almanac status" in said
