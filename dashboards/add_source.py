@@ -13,15 +13,14 @@ from dashboards.choices import chosen, open_view
 from dashboards.connection import library, trouble_told
 from dashboards.source_form import USUAL, fields
 from dashboards.source_words import KINDS
-from dashboards.words import counted, markup, notice, shown, to_screen
+from dashboards.words import counted, markup, notice, shown, title, to_screen
 
 OFFERED = {"auto": "find out", "feed": "feed", "sitemap": "sitemap", "page": "page", "json": "JSON API"}
 LOOKED = "looked-at"  # what the last look found: ((url, kind), answer, map)
 
 
 def show() -> None:
-    st.title("Add a source", anchor=False)
-    shown(markup("<p>{}</p>", to_screen("sources", "All sources")))
+    title("Add a source", to_screen("sources", "All sources"))
     acts.progress()
     url, kind, pressed = address_box()
     if not url:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from almanac.client import Json
+from dashboards.charts import columns
 from dashboards.states import QUIET, STATES, spoken
 from dashboards.words import day, joined, markup, moment
+
+COLOURS = {"passed": "#2e9e6b", "refused": "#d0453b"}  # as good and bad states have them
 
 
 def strip(looks: Sequence[Json]) -> Markup:
@@ -23,26 +26,12 @@ def strip(looks: Sequence[Json]) -> Markup:
                   said, cells)
 
 
-def columns(numbers: Sequence[int], days: Sequence[str], noun: str) -> Markup:
-    """A number for each day, oldest first, as columns of one height at most."""
-    most = max(numbers, default=0) or 1
-    return markup(
-        '<span class="days" role="img" aria-label="{} {} in {} days">{}</span>', sum(numbers), noun,
-        len(numbers), joined(
-            markup('<i class="{}" style="height:{:.0f}%" title="{}: {:,} {}"></i>',
-                   "some" if number else "none", 100 * number / most, named(at), number, noun)
-            for number, at in zip(numbers, days, strict=True)))
-
-
 def passes(days: Sequence[Json]) -> Markup:
     """What passed and what was refused on each day, one upon the other."""
-    most = max((each["passed"] + each["refused"] for each in days), default=0) or 1
-    return markup('<p class="quiet">{:,} a day at most</p><div class="passes" role="img" '
-                  'aria-label="versions judged, by day">{}</div>', most, joined(
-        markup('<span title="{}: {:,} passed, {:,} refused"><i class="bad" style="height:{:.1f}%"></i>'
-               '<i class="good" style="height:{:.1f}%"></i></span>', named(each["day"]), each["passed"],
-               each["refused"], 100 * each["refused"] / most, 100 * each["passed"] / most)
-        for each in days))
+    return columns(
+        [((COLOURS["passed"], day["passed"]), (COLOURS["refused"], day["refused"])) for day in days],
+        [f"{named(day['day'])}: {day['passed']:,} passed, {day['refused']:,} refused" for day in days],
+        "versions that passed the gates and that were refused, by day")
 
 
 def named(at: str) -> str:

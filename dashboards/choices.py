@@ -1,6 +1,6 @@
 """What a view is narrowed to: each choice stands in the address, so that every view has one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -19,11 +19,11 @@ def open_view(**values: object) -> None:
 
 def choice(label: str, name: str, options: Mapping[str, str], every: str) -> str | None:
     """One of ``options``, by what it is called, or none of them: ``every``."""
-    values = [None, *options]
+    values = ["", *options]
     st.selectbox(
         label, values, index=place(values, name), format_func=lambda value: options.get(value, every),
         key=f"choose-{name}", on_change=note, args=(name,))
-    return chosen(name)
+    return values[place(values, name)] or None
 
 
 def words_box(label: str, name: str, placeholder: str) -> str | None:
@@ -42,7 +42,7 @@ def view(label: str, options: Mapping[str, str], name: str = "view") -> str:
     return values[place(values, name)]
 
 
-def place(values: list[str] | list[str | None], name: str) -> int:
+def place(values: Sequence[str], name: str) -> int:
     said = chosen(name)
     return values.index(said) if said in values else 0
 

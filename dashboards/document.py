@@ -9,9 +9,9 @@ from dashboards.choices import open_view, view, whole
 from dashboards.connection import library
 from dashboards.paging import CURSOR, pager
 from dashboards.reader import reader
-from dashboards.states import state
+from dashboards.states import state, why
 from dashboards.tables import facts
-from dashboards.words import counted, day, link, markup, moment, notice, shown, to_screen
+from dashboards.words import counted, day, link, markup, moment, notice, shown, title, to_screen
 
 VIEWS = {"text": "Text", "changes": "Versions", "analysis": "Analysis", "chunks": "Chunks", "gates": "Gates"}
 BLOCKS = 200  # of a text at once
@@ -19,8 +19,8 @@ BLOCKS = 200  # of a text at once
 
 def show(identity: str) -> None:
     told = library().document(identity, whole("version"))
-    st.title("Document", anchor=False)
-    shown(markup("<p>{}</p>", to_screen("documents", "All documents")))
+    title(told["title"] or (told["version"] or {}).get("title") or told["url"],
+          to_screen("documents", "All documents"))
     acts.progress()
     shown(card(told))
     if told["state"] == "removed":
@@ -32,12 +32,10 @@ def show(identity: str) -> None:
 
 
 def card(told: Json) -> Markup:
-    version = told["version"] or {}
     held = told["held"]
     return markup(
-        '<article class="document"><h2 dir="auto">{}</h2><p class="quiet">{}</p>{}</article>',
-        told["title"] or version.get("title") or told["url"], link(told["url"], told["url"]), facts([
-            ("State", markup("{}<small>{}</small>", state(told["state"]), told["reason"])),
+        '<article class="one"><p class="quiet">{}</p>{}</article>', link(told["url"], told["url"]), facts([
+            ("State", markup("{}<small>{}</small>", state(told["state"]), why(told))),
             ("Source", to_screen("sources", told["source"], id=told["source_id"])),
             ("Author", told["author"]),
             ("Published", day(told["published_at"])),

@@ -11,7 +11,7 @@ from dashboards import acts, document
 from dashboards.choices import choice, chosen, words_box
 from dashboards.connection import library
 from dashboards.paging import cursor, pager
-from dashboards.states import TYPES, spoken, state, swatch
+from dashboards.states import TYPES, spoken, state, swatch, why
 from dashboards.tables import table, when
 from dashboards.words import day, markup, notice, shown, to_screen
 
@@ -64,11 +64,6 @@ def cells_of(told: Json) -> tuple[Markup, ...]:
         markup('<span class="number">{}</span>', day(told["published_at"])),
         when(told["read_at"], "not yet"),
     )
-
-
-def why(told: Json) -> str:
-    """The reason of its state, where that says more than the state itself."""
-    return "" if told["reason"] == told["state"] else str(told["reason"])
 
 
 def kind(content_type: str | None) -> Markup:

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from almanac.client import Json
 from dashboards import acts
-from dashboards.bars import columns, named, passes
+from dashboards.bars import named, passes
+from dashboards.charts import spark
 from dashboards.choices import choice
 from dashboards.connection import library
 from dashboards.inside import found
@@ -41,20 +42,21 @@ def show_rates(told: Json) -> None:
     shown(markup(
         '<section class="rates"><p><b class="rate">{:.1%}</b> of {} passed the gates in {} days; '
         '<span class="state good">{:,} passed</span>, <span class="state bad">{:,} refused</span></p>{}'
-        '<p class="ends quiet"><span>{}</span><span>{}</span></p></section>',
+        '<p class="ends quiet"><span>{}</span><span>{:,} a day at most</span><span>{}</span></p></section>',
         passed / (passed + refused), counted(passed + refused, "version"), len(days), passed, refused,
-        passes(days), named(days[0]["day"]), named(days[-1]["day"])))
-    expectations(told["expectations"], [day["day"] for day in days])
+        passes(days), named(days[0]["day"]), max(day["passed"] + day["refused"] for day in days),
+        named(days[-1]["day"])))
+    expectations(told["expectations"])
 
 
-def expectations(told: list[Json], days: list[str]) -> None:
+def expectations(told: list[Json]) -> None:
     """Those that were not met, the most frequent first; the others behind a click."""
     unmet = sorted((each for each in told if sum(each["days"])), key=lambda each: -sum(each["days"]))
     met = [each for each in told if not sum(each["days"])]
     if unmet:
         shown(table("expectations", HEADINGS, (
             (each["expectation"], each["gate"], consequence(each), number(sum(each["days"])),
-             columns(each["days"], days, "not met")) for each in unmet)))
+             spark(each["days"])) for each in unmet)))
     shown(markup("<details><summary>{} always met</summary><p>{}</p></details>",
                  counted(len(met), "expectation"), ", ".join(each["expectation"] for each in met)))
 

@@ -7,14 +7,15 @@ from markupsafe import Markup
 
 from almanac.client import Json
 from dashboards import acts, found_there, mapping
-from dashboards.bars import columns, strip
+from dashboards.bars import strip
+from dashboards.charts import spark
 from dashboards.choices import open_view, view
 from dashboards.connection import library, trouble_told
 from dashboards.source_form import changes, fields
 from dashboards.source_words import documents, health, next_poll, origin, trouble
 from dashboards.states import state, toned
 from dashboards.tables import facts, number, table, when
-from dashboards.words import counted, lasting, link, markup, moment, notice, shown, to_screen, zone
+from dashboards.words import counted, lasting, link, markup, moment, notice, shown, title, to_screen, zone
 
 VIEWS = {"polls": "Polls", "edit": "Edit", "headers": "Headers"}
 OURS = {"documentation", "url", "kept"}  # nothing of these can be changed
@@ -22,8 +23,7 @@ OURS = {"documentation", "url", "kept"}  # nothing of these can be changed
 
 def show(identity: str) -> None:
     source = library().source(identity, zone())
-    st.title("Source", anchor=False)
-    shown(markup("<p>{}</p>", to_screen("sources", "All sources")))
+    title(source["name"], to_screen("sources", "All sources"))
     acts.progress()
     shown(card(source))
     commands(source)
@@ -36,15 +36,13 @@ def show(identity: str) -> None:
 
 def card(source: Json) -> Markup:
     new = [day["new"] for day in source["days"]]
-    by_day = columns(new, [day["day"] for day in source["days"]], "new")
     held = source["held"]
     return markup(
-        '<article class="source"><h2 dir="auto">{}</h2><p class="quiet">{}</p>{}</article>', source["name"],
-        origin(source), facts([
+        '<article class="one"><p class="quiet">{}</p>{}</article>', origin(source), facts([
             ("Health", markup("{}<small>{}</small>", toned(*health(source)), trouble(source))),
             ("Last good poll", source["last_good_at"] and moment(source["last_good_at"])),
             ("Last polls", strip(source["looks"])),
-            ("New items, 14 days", markup("{} {:,}", by_day, sum(new))),
+            ("New items, 14 days", markup("{} {:,}", spark(new), sum(new))),
             ("Next poll", markup("{}<small>{}</small>", next_poll(source), schedule(source))),
             ("Documents", documents(source)),
             ("Waiting", held and f"{held['reason']}; until {moment(held['until'])}"),

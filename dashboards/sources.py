@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from almanac.client import Json
 from dashboards import acts, add_source, source, subscriptions
-from dashboards.bars import columns, strip
+from dashboards.bars import strip
+from dashboards.charts import spark
 from dashboards.choices import chosen, open_view, words_box
 from dashboards.connection import library
 from dashboards.paging import cursor, pager
@@ -66,12 +67,11 @@ def name(source: Json) -> Markup:
 def cells_of(source: Json) -> tuple[Markup, ...]:
     tone, word = health(source)
     new = [day["new"] for day in source["days"]]
-    by_day = columns(new, [day["day"] for day in source["days"]], "new")
     return (
         name(source),
         markup("{}<small>{}</small>", toned(tone, word), trouble(source)),
         markup("{}<small>{}</small>", strip(source["looks"]), last_poll(source["last_poll"])),
-        markup("{}<small>{:,}</small>", by_day, sum(new)),
+        markup("{}<small>{:,}</small>", spark(new), sum(new)),
         next_poll(source),
         documents(source),
     )

@@ -34,7 +34,7 @@ def show() -> None:
 
 
 def used(number: int, limit: int) -> Markup:
-    return markup('<span class="number">{:,} of {:,}</span> {}', number, limit, share(number, limit))
+    return markup('{} <span class="number">{:,} of {:,}</span>', share(number, limit), number, limit)
 
 
 def how(said: str) -> Markup:
@@ -112,6 +112,4 @@ def said(value: object) -> Markup:
             return markup("yes" if value else "no")
         case list():
             return markup("{}", ", ".join(map(str, value)))
-        case int():
-            return number(value)
     return markup("{}", str(value))

@@ -66,6 +66,11 @@ def is_web_address(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
+def title(words: str, above: Markup) -> None:
+    """The name of one thing that is shown, which may be foreign, under the way back to its like."""
+    shown(markup('<header class="title"><p>{}</p><h1 dir="auto">{}</h1></header>', above, words))
+
+
 def heading(words: str) -> None:
     """Over a part of a screen."""
     shown(markup('<h2 class="over">{}</h2>', words))

@@ -8,6 +8,7 @@ from dashboards.tables import table, when
 from dashboards.words import lasting, link, markup, notice, shown
 
 RUNS = 50
+MINUTE = 60
 HEADINGS = ("Run", "State", "Began", "Took", "Prefect UI")
 
 
@@ -18,8 +19,12 @@ def show() -> None:
         return
     shown(table("runs-list", HEADINGS, (
         (markup("{}<small>{}</small>", run["flow"], run["name"]), told(run["state"], run["message"]),
-         when(run["started_at"]), lasting(run["seconds"]), link(run["url"], "open"))
+         when(run["started_at"]), took(run["seconds"]), link(run["url"], "open"))
         for run in runs)))
+
+
+def took(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < MINUTE else lasting(seconds)
 
 
 def told(name: str, message: str | None) -> Markup:

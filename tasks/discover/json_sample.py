@@ -20,7 +20,7 @@ MEANT = {  # by field of the map: names that often hold it, the likeliest first
     "content": ("content", "content_html", "body", "html", "text"),
     "date": ("date_published", "published_at", "published", "pubdate", "date", "created_at", "created",
              "created_utc", "time"),
-    "author": ("author", "author.name", "authors", "byline", "creator", "by"),
+    "author": ("author", "author.name", "authors", "byline", "creator", "by", "by.name"),
     "id": ("id", "guid", "uuid", "objectid"),
 }
 ADDRESSES = ("url", "link", "permalink", "html_url", "web_url", "href", "canonical_url", "links.html", "uri")

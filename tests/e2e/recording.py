@@ -14,7 +14,8 @@ from stocked import MAP, Stocked
 Json = dict[str, Any]
 
 FILE = Path(__file__).parents[1] / "dashboards" / "recorded.json"
-MOST = 8  # of a list that is recorded
+LONG, MOST = {"sources", "documents", "refusals", "runs"}, 8
+SETTINGS = ("ALMANAC_API_PORT", "ALMANAC_ALLOWED_NETWORKS", "ALMANAC_DATABASE_URL", "ALMANAC_HOSTS", "ALMANAC_LLM_URL")
 FREE = re.compile(  # objects whose keys are data, by the path that leads to them
     r"(documents|chunks|settings|parts|limits|map|counts|headers)$")
 
@@ -43,13 +44,13 @@ def looks(stocked: Stocked) -> list[tuple[str, Json]]:
             (f"/v1/sources/{stocked.source('Council minutes')}/preview", {"map": MAP})]
 
 
-def shortened(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: shortened(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        days = bool(value) and isinstance(value[0], dict) and "day" in value[0]
-        return [shortened(inner) for inner in (value if days else value[:MOST])]
-    return value
+def shortened(answer: Json) -> Json:
+    """The beginning of a long list; of the settings those that a screen speaks of."""
+    told = {name: value[:MOST] if name in LONG and isinstance(value, list) else value
+            for name, value in answer.items()}
+    if "settings" in told:
+        told["settings"] = {name: told["settings"][name] for name in SETTINGS}
+    return told
 
 
 def read() -> dict[str, Json]:
