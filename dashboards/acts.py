@@ -7,6 +7,7 @@ import streamlit as st
 from almanac.client import Json
 from dashboards import runs
 from dashboards.connection import trouble_told
+from dashboards.words import plain
 
 SAID = "said"  # what the last click came to, told above the screen once
 
@@ -44,5 +45,5 @@ def progress() -> None:
     """What the last click came to, and what still goes on."""
     if said := st.session_state.pop(SAID, None):
         with st.container(key="said"):
-            st.text(said)
+            st.text(plain(said))
     runs.progress()

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from dashboards.paging import CURSOR
+from dashboards.words import plain
 
 
 def chosen(name: str) -> str | None:
@@ -21,7 +22,7 @@ def choice(label: str, name: str, options: Mapping[str, str], every: str) -> str
     """One of ``options``, by what it is called, or none of them: ``every``."""
     values = ["", *options]
     st.selectbox(
-        label, values, index=place(values, name), format_func=lambda value: options.get(value, every),
+        label, values, index=place(values, name), format_func=lambda value: plain(options.get(value, every)),
         key=f"choose-{name}", on_change=note, args=(name,))
     return values[place(values, name)] or None
 

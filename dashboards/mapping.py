@@ -6,7 +6,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards.words import counted, joined, markup, notice, shown
+from dashboards.words import counted, joined, markup, notice, plain, shown
 
 FIELDS = {  # of a map, with what each is for
     "url": "Address of an item", "title": "Title", "summary": "Summary", "content": "Full text",
@@ -30,7 +30,8 @@ def edit(sample: Json, there: dict[str, str], key: str) -> dict[str, str] | None
     first = paths.index(there["items"]) if there.get("items") in paths else 0
     at = st.selectbox(
         "The list of items", range(len(lists)), first,
-        format_func=lambda n: f"{paths[n] or 'the whole answer'} ({counted(lists[n]['count'], 'item')})",
+        format_func=lambda n: plain(
+            f"{paths[n] or 'the whole answer'} ({counted(lists[n]['count'], 'item')})"),
         key=f"{key}-items")
     listed = lists[at or 0]
     shown(rows(listed["fields"]))
@@ -49,7 +50,8 @@ def places(listed: Json, guessed: dict[str, str], key: str) -> dict[str, Any]:
         return {
             field: st.selectbox(
                 words, options(paths, guessed.get(field)), place(paths, guessed.get(field)),
-                key=f"{key}-{field}", accept_new_options=True, placeholder="not there", width=260)
+                format_func=plain, key=f"{key}-{field}", accept_new_options=True, placeholder="not there",
+                width=260)
             for field, words in FIELDS.items()}
 
 

@@ -83,17 +83,18 @@ def show_refusals() -> None:
                "it or reject it, or its page changes.")
         return
     above = st.container(horizontal=True, gap="small", key="decide")
-    picked = [each["document_id"] for each in page["refusals"] if refusal(each)]
+    picked = [each["document_id"] for number, each in enumerate(page["refusals"], 1) if refusal(number, each)]
     with above:
         decide(picked, [each["document_id"] for each in page["refusals"]], verdict)
     pager(page["next"])
 
 
-def refusal(told: Json) -> bool:
+def refusal(number: int, told: Json) -> bool:
     """One of them, and whether it is picked."""
     identity = told["document_id"]
     with st.container(border=True, horizontal=True, key=f"refusal-{told['version_id']}"):
-        picked = bool(st.checkbox("Pick", key=f"pick-{identity}", label_visibility="collapsed", width=28))
+        picked = bool(st.checkbox(f"Pick number {number}", key=f"pick-{identity}",
+                                  label_visibility="collapsed", width=28))
         shown(markup(
             '<article class="refusal"><h2 dir="auto">{}</h2><p class="quiet"><bdi>{}</bdi> · version {} · '
             "read {}</p><ul>{}</ul></article>",

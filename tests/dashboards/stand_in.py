@@ -230,7 +230,7 @@ def handler(api: Api) -> type[BaseHTTPRequestHandler]:
             else:
                 missing = problem(404, "not_found", "There is no such citation.")
                 asked = f"{self.command} {self.path}"
-                self.answer(api.answers.get(asked) or api.answers.get(asked.partition("?")[0], missing))
+                self.answer(api.answers.get(asked, api.answers.get(asked.partition("?")[0], missing)))
 
         do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the names that http.server calls
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import recording
 from command import Almanac
-from newsstand import open_newsstand
+from newsstand import SCRIPT, open_newsstand
 from playwright.sync_api import Browser, Page, expect
 from stocked import SETTINGS, Stocked
 from visits import Visit, browser
@@ -189,6 +189,8 @@ def test_documents_are_found_by_filters_that_stand_in_the_address(visit: Visit) 
     chosen(page, "State", "quarantined")
     expect(page).to_have_url(re.compile("state=quarantined"))
     expect(page.get_by_text("it gives orders to a model").first).to_be_visible()
+    chosen(page, "Source", f"Curiosities {SCRIPT}")
+    expect(page).to_have_url(re.compile("source="))
     chosen(page, "Kind", "opinion")
     expect(page.get_by_text("No document is like this")).to_be_visible()
 
