@@ -63,6 +63,9 @@ bench-interest: $(VENV)/installed-for-tests ## what the mode "interesting" would
 bench-index: $(VENV)/installed-for-tests ## a rebuild of CHUNKS=200000 beside the bare engine, searches, memory, one changed paragraph
 	$(BIN)/python benchmarks/index.py
 
+bench-screens: $(VENV)/installed-for-tests ## what the first paint of each screen asks of DOCUMENTS=100000; writes benchmarks/SCREENS.md
+	$(BIN)/python benchmarks/screens.py
+
 bench-gates: $(VENV)/installed-for-tests ## what the quality gates cost for 500 versions
 	$(BIN)/python benchmarks/gates.py
 

@@ -47,8 +47,8 @@ TYPES = ["news"] * 5 + ["time_sensitive"] * 2 + ["opinion", "reference", "evergr
 SCREENS: dict[str, list[tuple[str, str, dict[str, Any] | None]]] = {  # what a first paint asks
     "Today": [("GET", "/v1/today?days=1", None), ("GET", "/v1/stories?days=1", None),
               ("GET", "/v1/trends?days=1", None)],
-    "Today, 30 days": [("GET", "/v1/today?days=30", None), ("GET", "/v1/stories?days=30", None),
-                       ("GET", "/v1/trends?days=30", None)],
+    "Today, 7 days": [("GET", "/v1/today?days=7", None), ("GET", "/v1/stories?days=7", None),
+                       ("GET", "/v1/trends?days=7", None)],
     "Search": [("GET", "/v1/filters", None),
                ("POST", "/v1/retrieve", {"query": "Which ferry service is delayed in Bergen?", "explain": True})],
     "Freshness": [("GET", "/v1/freshness", None)],

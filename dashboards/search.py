@@ -27,7 +27,7 @@ def show() -> None:
     if not question:
         welcome()
     else:
-        if pressed or by_model:
+        if pressed or by_model or weighing.SAVED in st.session_state:
             st.session_state.pop(KEPT, None)
         show_answer(answer(question, wanted, by_model), wanted["k"])
     record.show()

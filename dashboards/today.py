@@ -21,7 +21,7 @@ from dashboards.words import (
     to_screen,
 )
 
-PERIODS = {1: "24 hours", 7: "7 days", 30: "30 days"}
+PERIODS = {1: "24 hours", 7: "7 days"}
 ARRIVED, CHANGED, FAILED = "#2f8999", "#b58a2b", "#d0453b"
 SOURCES = 12  # by name
 
@@ -78,7 +78,7 @@ def figures(came: Json) -> Markup:
              for colour, number, words in told]
     if waiting := came["quarantined"]:
         tiles.append(markup('<div><b class="number">{:,}</b>{}</div>', waiting,
-                            to_screen("quality", "wait for your decision")))
+                            to_screen("quality", "to be decided")))
     return markup('<div class="figures">{}</div>', joined(tiles))
 
 
@@ -147,7 +147,7 @@ def item(document: Json) -> Markup:
 def change(it: Json) -> Markup:
     return markup(
         '<div class="entry"><span dir="auto">{}</span><small><bdi>{}</bdi> · version {} · {}</small></div>',
-        to_screen("documents", it["title"] or it["url"], document=it["document_id"]), it["source"],
+        to_screen("documents", it["title"] or it["url"], id=it["document_id"]), it["source"],
         it["version"], ago(it["at"]))
 
 
@@ -169,7 +169,7 @@ def failures(came: Json) -> Markup:
 def which(failure: Json) -> dict[str, object]:
     """What the address of the documents says that fail so: the one, or all of its source in this state."""
     if failure["documents"] == 1:
-        return {"document": failure["document_id"]}
+        return {"id": failure["document_id"]}
     return {"state": failure["state"], "source": failure["source_id"]}
 
 

@@ -19,6 +19,8 @@ lock = Lock()
 
 def admit(token: str) -> str | None:
     """A cookie's value for who holds ``token``; none where the API does not take it. Raises ClientErrors."""
+    if not token:
+        return None
     client = connect(token)
     try:
         client.interests()  # whatever a token's scopes are, it may ask for this

@@ -12,7 +12,7 @@ from tasks.answer import ageing, happenings, today, trends
 
 router = APIRouter(prefix="/v1", tags=["today"])
 
-Days = Annotated[int, Query(ge=1, le=30, description="days that it reaches back")]
+Days = Annotated[int, Query(ge=1, le=7, description="days that it reaches back")]
 
 
 @router.get("/today")

@@ -50,7 +50,7 @@ def up(settings: Settings, dashboard: bool, show: Say, ready: Callable[[], None]
         secret_file(settings.home / "token")
         for file in close_secrets(settings.home):
             say(f"others could read {file}: now its owner alone can (mode 0600)")
-        if warning := openness(settings, dashboard):
+        if warning := openness(settings):
             say(warning)
         asyncio.run(supervise(settings, dashboard, say, ready))
 
@@ -67,13 +67,12 @@ def speaker(log: Path, show: Say) -> Say:
     return say
 
 
-def openness(settings: Settings, dashboard: bool) -> str | None:
+def openness(settings: Settings) -> str | None:
     """What others may do who reach this machine; None when nobody does, or all of it asks for a token."""
-    pages = ["the dashboard"] * dashboard + ["the Prefect UI"] * (settings.prefect_url is None)
-    if not (pages and reached_by_others(settings.host)):
+    if settings.prefect_url is not None or not reached_by_others(settings.host):
         return None
-    return (f"ALMANAC_HOST is {settings.host}: whoever reaches this machine can use {' and '.join(pages)} "
-            "without a token")
+    return (f"ALMANAC_HOST is {settings.host}: whoever reaches this machine can use the Prefect UI without a "
+            "token")
 
 
 async def supervise(settings: Settings, dashboard: bool, say: Say, ready: Callable[[], None]) -> None:

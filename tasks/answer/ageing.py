@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import DateTime, Executable, Row, Select, and_, bindparam, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import aliased
 
 from models.session import Database
 from models.states import ContentType, DocumentState
@@ -103,13 +104,14 @@ def _of_all_ages(scopes: Sequence[str], now: datetime) -> Executable:
     """By the index on the times of arrival, so that it looks at no more than it shows."""
     ages = bindparam("ages", [now - days * DAY for days in AGES], type_=ARRAY(DateTime(timezone=True)))
     moments = select(func.unnest(ages).label("moment")).subquery()
+    arrived = aliased(DocumentVersion)
     some = (
-        _answering(scopes).add_columns(DocumentVersion.indexed_at)
-        .where(DocumentVersion.indexed_at <= moments.c.moment)
-        .order_by(DocumentVersion.indexed_at.desc()).limit(OF_EACH).lateral("some")
+        select(arrived.id).where(arrived.indexed_at <= moments.c.moment, arrived.superseded_at.is_(None))
+        .order_by(arrived.indexed_at.desc()).limit(OF_EACH).lateral("some")
     )
-    found = select(*some.c).select_from(moments).join(some, true()).distinct().subquery()
-    return select(*found.c).order_by(found.c.indexed_at.desc(), found.c.document_id)
+    found = select(some.c.id).select_from(moments).join(some, true())
+    return (_answering(scopes).where(DocumentVersion.id.in_(found))
+            .order_by(DocumentVersion.indexed_at.desc(), DocumentVersion.id))
 
 
 def _counts(scopes: Sequence[str]) -> Executable:

@@ -11,7 +11,7 @@ from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, DocumentVersion, Source, VersionAnalysis
 
-EARLIER = 6  # periods before this one that foretell it
+DAYS, WEEKS = 6, 4  # periods before this one that foretell it, where it is a day, or more
 FEWEST = 3  # documents that make something rise
 CLEARLY = 2.0  # standard deviations
 SHOWN = 8
@@ -32,15 +32,16 @@ def trends(db: Database, scopes: Sequence[str], period: timedelta, now: datetime
     source lets nothing rise by itself. ``history`` counts by period, this one last. ``known`` says how many
     periods before this one brought anything: without any there is nothing to rise against.
     """
-    since = now - (EARLIER + 1) * period
+    earlier = DAYS if period <= timedelta(days=1) else WEEKS
+    since = now - (earlier + 1) * period
     with db.begin() as session:
         rows = session.execute(_counted(scopes, since, period)).all()
-    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * (EARLIER + 1))
+    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * (earlier + 1))
     written: dict[str, str] = {}
     for row in rows:
-        counts[row.kind, row.term][min(row.period, EARLIER)] += row.documents
+        counts[row.kind, row.term][min(row.period, earlier)] += row.documents
         written.setdefault(row.term, row.written)
-    totals = counts.pop(("all", ""), [0] * (EARLIER + 1))
+    totals = counts.pop(("all", ""), [0] * (earlier + 1))
     terms = [Term(kind, written[term], tuple(history)) for (kind, term), history in counts.items()]
     return {
         "since": since.isoformat(), "known": sum(total > 0 for total in totals[:-1]), "documents": totals,

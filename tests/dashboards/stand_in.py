@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from html.parser import HTMLParser
@@ -66,6 +66,11 @@ def excerpt(
                    origin(**cited), score, explanation=sum_, matches=matches)
 
 
+def passed_over(label: str, score: Score | None = None, **cited: Any) -> Excerpt:
+    found = excerpt(label, **cited)
+    return replace(found, used=False, why="beyond the 1 asked for", score=score or found.score)
+
+
 def retrieval(*excerpts: Excerpt, nothing: str | None = None, recent: bool = False,
               dropped: Sequence[Excerpt] = ()) -> Json:
     weights = asdict(WEIGHTS.for_recent() if recent else WEIGHTS)
@@ -115,7 +120,10 @@ def filters(model: str | None = None) -> Json:
             "languages": ["en", "de"], "model": model}
 
 
-def came(name: str = "Tower news", title: str = "Lifts stop", reason: str = "the server answered 503") -> Json:
+LIFTS = "https://tower.example/lifts"
+
+
+def came(name: str = "Tower news", title: str = "Lifts stop", reason: str = "it answered 503") -> Json:
     """As ``GET /v1/today`` tells it; ``test_api_today`` holds all of these to the real ones."""
     at = NOW.isoformat()
     step = [{"arrived": place % 3, "changed": place % 2} for place in range(24)]
@@ -133,11 +141,11 @@ def came(name: str = "Tower news", title: str = "Lifts stop", reason: str = "the
 
 
 def nothing_came() -> Json:
-    return came() | {"counts": dict.fromkeys(("arrived", "changed", "failed"), 0), "sources": [], "changes": [],
-                     "failures": [], "failing": [], "steps": [{"arrived": 0, "changed": 0}] * 24}
+    nothing = dict.fromkeys(("arrived", "changed", "failed"), 0)
+    return came() | {"counts": nothing, "sources": [], "changes": [], "failures": [], "failing": []}
 
 
-def told_of(name: str = "Tower news", title: str = "Lifts stop", url: str = "https://tower.example/lifts") -> Json:
+def told_of(name: str = "Tower news", title: str = "Lifts stop", url: str = LIFTS) -> Json:
     """As ``GET /v1/stories`` tells it."""
     one = {"document_id": str(known("document")), "title": title, "url": url, "source": name,
            "published_at": None, "at": NOW.isoformat()}
@@ -147,7 +155,8 @@ def told_of(name: str = "Tower news", title: str = "Lifts stop", url: str = "htt
 
 def rising(*terms: str, known_periods: int = 6) -> Json:
     """As ``GET /v1/trends`` tells it."""
-    each = [{"term": term, "documents": 9, "expected": 1.5, "history": [1, 2, 1, 0, 2, 3, 9]} for term in terms]
+    each = [{"term": term, "documents": 9, "expected": 1.5, "history": [1, 2, 1, 0, 2, 3, 9]}
+            for term in terms]
     return {"since": NOW.isoformat(), "known": known_periods, "documents": [10] * 7, "topics": each,
             "entities": each}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Browser, expect
-from stand_in import Api, citation, excerpt, source
+from stand_in import Api, came, citation, excerpt, placed, rising, source, told_of
 from visits import Visit, browser
 
 from almanac.stack.probe import answers
@@ -61,7 +61,7 @@ def test_hostile_pages_are_read_without_harm(api: Api, visit: Visit) -> None:
     api.lists(*(source(said, url=f"https://a.example/{n}") for n, said in enumerate(HOSTILE)))
     page = visit.page
 
-    page.goto(f"{visit.url}/?q=lifts&k=4")
+    page.goto(f"{visit.url}/search?q=lifts&k=4")
     expect(page.get_by_role("article")).to_have_count(len(HOSTILE))
     expect(page.get_by_role("link", name=SCRIPT)).to_have_attribute("rel", "noopener noreferrer")
     expect(page.get_by_role("link", name="reportgnp.exe")).to_be_visible()
@@ -79,16 +79,29 @@ def test_hostile_pages_are_read_without_harm(api: Api, visit: Visit) -> None:
     expect(page.get_by_role("rowheader", name=PICTURE)).to_be_visible()
     visit.check()
 
+    api.tells(came(PICTURE, SCRIPT, TURNED), told_of(LONG, PICTURE), rising(*HOSTILE))
+    page.goto(visit.url)
+    expect(page.get_by_role("link", name=PICTURE).first).to_be_visible()
+    expect(page.get_by_role("rowheader", name=SCRIPT).first).to_be_visible()
+    visit.check()
+
+    api.ages(*(placed(said, said, age=20.0 * n) for n, said in enumerate(HOSTILE)))
+    page.goto(f"{visit.url}/freshness")
+    for n, said in enumerate((SCRIPT, PICTURE, "reportgnp.exe")):
+        page.locator(".mark-symbol path").nth(n).hover()
+        expect(page.locator("#vg-tooltip-element")).to_contain_text(said[:60])
+    visit.check()
+
 
 def test_the_box_and_the_address_say_the_same(api: Api, visit: Visit) -> None:
     api.finds(excerpt())
     api.lists()
     page = visit.page
-    page.goto(visit.url)
+    page.goto(f"{visit.url}/search")
     page.get_by_label("Question").fill("lifts & stairs?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("article")).to_have_count(1)
-    assert page.url == f"{visit.url}/?q=lifts+%26+stairs%3F"
+    assert page.url == f"{visit.url}/search?q=lifts+%26+stairs%3F"
 
     page.get_by_role("link", name="Sources").click()
     expect(page.get_by_text("almanac source add URL")).to_be_visible()

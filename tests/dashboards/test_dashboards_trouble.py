@@ -76,7 +76,7 @@ def test_a_problem_of_the_api_is_told_in_its_own_words(
 def test_a_surprise_is_told_without_its_traceback_and_logged_with_it(
     file: str, query: dict[str, str], api: Api, opened: Open, words: Read, caplog: pytest.LogCaptureFixture
 ) -> None:
-    api.answers |= dict.fromkeys(ASKED, {})
+    api.answers |= {each: {} for each in ASKED}
     said = words(opened(file, **query)).text
     assert "This screen failed" in said
     assert "almanac status" in said

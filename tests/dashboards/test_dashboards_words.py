@@ -4,17 +4,37 @@ import ast
 import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
-from stand_in import Api, Open, Read, Words, citation, excerpt, poll, source
+from stand_in import (
+    Api,
+    Open,
+    Read,
+    Words,
+    came,
+    citation,
+    excerpt,
+    known,
+    life,
+    passed_over,
+    placed,
+    poll,
+    retrieval,
+    rising,
+    source,
+    told_of,
+)
 
 import dashboards
 from dashboards import record
+from dashboards.excerpt import marked
 from dashboards.words import day, markup, text
 
 FILES = sorted(Path(dashboards.__file__).parent.glob("*.py"))
-OURS = {"a", "article", "b", "bdi", "code", "dd", "details", "div", "dl", "dt", "h2", "header", "i", "mark",
-        "p", "small", "span", "summary", "table", "tbody", "td", "th", "thead", "tr"}
+OURS = {"a", "article", "b", "bdi", "code", "dd", "details", "div", "dl", "dt", "figure", "h2", "header", "i",
+        "li", "mark", "ol", "p", "section", "small", "span", "summary", "table", "tbody", "td", "th", "thead",
+        "tr", "ul"}
 MARKDOWN = {"badge", "caption", "error", "exception", "header", "image", "info", "markdown", "subheader",
             "success", "toast", "warning", "write", "write_stream"}
 
@@ -57,6 +77,55 @@ def test_whatever_a_source_is_called_is_shown_word_for_word(api: Api, opened: Op
     assert [said for said in HOSTILE if shown.text.count(said) < 3] == []
     assert shown.elements <= OURS
     assert all(link.startswith(("/sources?id=", "/documents?source=")) for link in shown.links)
+
+
+def test_whatever_came_today_is_called_is_shown_word_for_word(api: Api, opened: Open, words: Read) -> None:
+    def all_of(told: Any) -> dict[str, Any]:
+        """The lists of each hostile one as one list."""
+        each = [told(said, said, said) for said in HOSTILE]
+        return each[0] | {name: [it for one in each for it in one[name]]
+                          for name, value in each[0].items() if isinstance(value, list) and name != "steps"}
+
+    api.tells(all_of(came), all_of(told_of), rising(*HOSTILE))
+    shown = words(opened("today.py"))
+    assert [said for said in HOSTILE if shown.text.count(said) < 10] == []
+    assert shown.elements <= OURS
+    assert {link[:1] for link in shown.links} == {"/"}
+
+
+def test_whatever_ages_is_shown_word_for_word(api: Api, opened: Open, words: Read) -> None:
+    api.ages(*(placed(said, said, url=said) for said in HOSTILE))
+    shown = words(opened("freshness.py"))
+    assert [said for said in HOSTILE if shown.text.count(said) < 2] == []
+    assert shown.elements <= OURS
+    said = HOSTILE[0]
+    one = life()
+    api.answers[f"GET /v1/documents/{known('document')}/freshness"] = one | {
+        "title": said, "source": said, "asked": [one["asked"][0] | {"query": said}]}
+    shown = words(opened("freshness.py", document=str(known("document"))))
+    assert shown.text.count(said) == 3
+    assert shown.elements <= OURS
+
+
+def test_what_was_dropped_and_what_a_model_says_is_shown_word_for_word(
+    api: Api, opened: Open, words: Read
+) -> None:
+    every = " | ".join(HOSTILE)
+    api.answers["POST /v1/retrieve"] = {"answer": every, "note": every, "model": every} | retrieval(
+        excerpt(), dropped=[passed_over("K2", title=said, source=said, url=said) for said in HOSTILE])
+    shown = words(opened("search.py", q="lifts"))
+    assert [said for said in HOSTILE if shown.text.count(said) < 5] == []
+    assert shown.elements <= OURS
+    assert shown.links == ["https://tower.example/lifts"]
+
+
+@pytest.mark.parametrize("matches", [[(0, 3)], [(0, 3), (4, 9)], [(0, 10_000)], []])
+def test_marks_break_nothing_of_what_they_mark(matches: list[tuple[int, int]]) -> None:
+    for said in HOSTILE:
+        shown = Words(marked(said, matches))
+        assert shown.text == said
+        assert shown.marked == "".join(said[start:end] for start, end in matches)
+        assert shown.elements <= {"mark"}
 
 
 @pytest.mark.parametrize("mark", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
