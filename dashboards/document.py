@@ -77,7 +77,7 @@ def commands(told: Json) -> None:
 
 def refused(told: Json) -> bool:
     """Whether it is a gate that keeps it out."""
-    return told["state"] == "quarantined" or told["reason"] == "rejected by its owner"
+    return bool(told["state"] == "quarantined" or told["reason"] == "rejected by its owner")
 
 
 def remove(identity: str) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select, true, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.blocks import Block
@@ -336,7 +336,7 @@ def _columns(table: type[Table], names: Sequence[str]) -> list[ColumnElement[Any
     return [table.__table__.c[name] for name in names]
 
 
-def _rows(session: Session, question: Select[Any]) -> list[Json]:
+def _rows(session: Session, question: Executable) -> list[Json]:
     return [
         {name: _json(value) for name, value in row.items()}
         for row in session.connection().execute(question).mappings()

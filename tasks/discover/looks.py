@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Date, Select, cast, func, select, true
+from sqlalchemy import Date, Executable, cast, func, select, true
 
 from models.session import Database
 from models.tables import Poll, Source
@@ -42,7 +42,7 @@ def history(
     } for source in sources}
 
 
-def last_looks(sources: Sequence[UUID]) -> Select[Any]:
+def last_looks(sources: Sequence[UUID]) -> Executable:
     last = (
         select(Poll.started_at, Poll.outcome, Poll.reason, Poll.items_new).where(Poll.source_id == Source.id)
         .order_by(Poll.started_at.desc()).limit(STRIP).lateral("last"))
@@ -50,7 +50,7 @@ def last_looks(sources: Sequence[UUID]) -> Select[Any]:
             .where(Source.id.in_(sources)).order_by(last.c.started_at))
 
 
-def new_by_day(sources: Sequence[UUID], since: datetime, zone: str) -> Select[Any]:
+def new_by_day(sources: Sequence[UUID], since: datetime, zone: str) -> Executable:
     day = cast(func.timezone(zone, Poll.started_at), Date).label("day")
     return (select(Poll.source_id, day, func.sum(Poll.items_new).label("new"))
             .where(Poll.source_id.in_(sources), Poll.started_at >= since).group_by(Poll.source_id, day))

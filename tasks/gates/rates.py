@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Date, Select, cast, distinct, func, select
+from sqlalchemy import Date, Executable, cast, distinct, func, select
 
 from models.session import Database
 from models.states import Severity, SourceKind
@@ -43,7 +43,7 @@ def rates(db: Database, scopes: Sequence[str], now: datetime, days: int, zone: s
     }
 
 
-def passed_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
+def passed_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Executable:
     day = day_of(DocumentVersion.indexed_at, zone)
     return (
         select(day, func.count().label("versions")).select_from(DocumentVersion)
@@ -54,13 +54,13 @@ def passed_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[A
         .group_by(day))
 
 
-def refused_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
+def refused_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Executable:
     day = day_of(GateResult.judged_at, zone)
     return (select(day, func.count(distinct(GateResult.version_id)).label("versions"))
             .where(*found(scopes, since), GateResult.severity != Severity.WARNING).group_by(day))
 
 
-def unmet_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Select[Any]:
+def unmet_by_day(scopes: Sequence[str], since: datetime, zone: str) -> Executable:
     day = day_of(GateResult.judged_at, zone)
     return (select(GateResult.gate, GateResult.expectation, day, func.count().label("versions"))
             .where(*found(scopes, since)).group_by(GateResult.gate, GateResult.expectation, day))

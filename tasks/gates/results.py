@@ -5,7 +5,7 @@ from datetime import UTC
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, select, true
+from sqlalchemy import Executable, Row, select, true
 
 from models.session import Database
 from models.states import DocumentState, SourceKind
@@ -32,7 +32,7 @@ def results(db: Database, document_id: UUID, scopes: Sequence[str], number: int 
     return {"version": version.number, "verdict": version.verdict, "results": told}
 
 
-def wanted(document_id: UUID, scopes: Sequence[str], number: int | None) -> Select[Any]:
+def wanted(document_id: UUID, scopes: Sequence[str], number: int | None) -> Executable:
     return (
         select(DocumentVersion.id, DocumentVersion.number, DocumentVersion.verdict, DocumentVersion.passed,
                DocumentVersion.indexed_at, Source.kind)

@@ -16,7 +16,9 @@ from visits import Visit, browser
 
 PICTURES = Path(__file__).parents[1] / "artifacts"
 WIDTHS, THEMES = (1280, 390), ("light", "dark")
+TALLEST = 1800  # pixels of a picture
 SOON = 30_000  # milliseconds, on a slow machine
+QUESTION = "what did the repair of the viaduct cost?"
 
 pytestmark = [pytest.mark.stack, pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -74,7 +76,7 @@ def pictures(visit: Visit, name: str) -> None:
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
             page.set_viewport_size({"width": width, "height": 900})
             height = page.evaluate("document.querySelector('.stMain').scrollHeight")
-            page.set_viewport_size({"width": width, "height": max(600, min(height, 3000))})
+            page.set_viewport_size({"width": width, "height": max(600, min(height, TALLEST))})
             page.screenshot(path=PICTURES / f"{name}-{width}-{theme}.png")
             visit.check()
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -89,6 +91,10 @@ def views(stocked: Stocked) -> dict[str, str]:
     changed, refused = stocked.document("/harbour/0"), stocked.document("/odd/orders")
     hostile, long = stocked.document("/odd/picture"), stocked.document("/odd/long")
     return {
+        "today": "/",
+        "search": f"/search?q={QUESTION}",
+        "freshness": "/freshness",
+        "freshness-one": f"/freshness?document={changed}",
         "sources": "/sources",
         "source": f"/sources?id={stocked.source('Harbour Gazette')}",
         "source-edit": f"/sources?id={stocked.source('Harbour Gazette')}&view=edit",
@@ -116,6 +122,47 @@ def test_every_view_is_drawn_at_both_widths_and_in_both_themes(visit: Visit, sto
         opened(visit, path)
         expect(visit.page.get_by_text("This screen failed")).to_have_count(0)
         pictures(visit, name)
+
+
+def test_today_is_told_over_a_day_and_a_week(visit: Visit) -> None:
+    page = opened(visit, "/")
+    expect(page.get_by_text("By source")).to_be_visible()
+    page.get_by_role("radio", name="7 days").click()
+    expect(page).to_have_url(re.compile("period=7"))
+    drawn(page)
+    expect(page.get_by_text("Harbour Gazette").first).to_be_visible()
+
+
+def test_an_answer_is_looked_into_judged_and_weighed_anew(visit: Visit) -> None:
+    page = opened(visit, "/search")
+    page.get_by_label("Question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("article").first).to_be_visible()
+    page.get_by_text("Score").first.click()
+    expect(page.get_by_role("rowheader", name="similarity").first).to_be_visible()
+    page.get_by_role("button", name="Show the record").first.click()
+    expect(page.get_by_role("dialog").locator("mark").first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="It answers").first.click()
+    expect(page.get_by_text("K1 is noted: it answers.")).to_be_visible()
+    page.get_by_text("Try other weights").click()
+    page.get_by_role("slider").first.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    drawn(page)
+    page.get_by_role("button", name="Replay the judged questions").click()
+    expect(page.get_by_text(re.compile("nDCG"))).to_be_visible()
+    page.get_by_role("button", name="Save these weights").click()
+    expect(page.get_by_text("The weights are saved")).to_be_visible()
+
+
+def test_half_lives_are_tried_and_saved(visit: Visit) -> None:
+    page = opened(visit, "/freshness")
+    page.get_by_role("spinbutton").first.fill("5")
+    page.keyboard.press("Enter")
+    drawn(page)
+    page.get_by_role("button", name="Save these half-lives").click()
+    expect(page.get_by_text("The half-lives are saved")).to_be_visible()
 
 
 def test_a_source_is_looked_at_added_edited_polled_paused_and_removed(visit: Visit, stocked: Stocked) -> None:
@@ -186,6 +233,7 @@ def test_documents_are_found_by_filters_that_stand_in_the_address(visit: Visit) 
     page.get_by_label("Title or address").fill("draw")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"text=draw$"))
+    drawn(page)
     chosen(page, "State", "quarantined")
     expect(page).to_have_url(re.compile("state=quarantined"))
     expect(page.get_by_text("it gives orders to a model").first).to_be_visible()
@@ -196,8 +244,9 @@ def test_documents_are_found_by_filters_that_stand_in_the_address(visit: Visit) 
 
 
 def chosen(page: Page, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("combobox", name=label).fill(option)
     page.get_by_role("option", name=option, exact=True).click()
+    drawn(page)
 
 
 def test_a_document_is_read_compared_and_looked_into(visit: Visit, stocked: Stocked) -> None:
