@@ -11,7 +11,7 @@ from dashboards.states import spoken, state
 from dashboards.tables import table
 from dashboards.words import heading, joined, markup, moment, notice, shown
 
-MADE = "made-token"  # shown once
+MADE = "made-token"  # shown until it is copied
 
 
 def show() -> None:
@@ -23,9 +23,10 @@ def show() -> None:
 
 def tokens() -> None:
     """Those who may ask; only the owner sees them."""
-    if made := st.session_state.pop(MADE, None):
+    if made := st.session_state.get(MADE):
         st.text("This token is shown only now: copy it.")
         st.code(made, language=None)
+        st.button("I have copied it", key="copied", on_click=st.session_state.pop, args=(MADE,))
     with st.form("token", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("For whom or what", key="token-name", placeholder="the assistant on my laptop")
         scopes = st.text_input("What it may read, with commas between", "library", key="token-scopes")

@@ -18,6 +18,7 @@ from dashboards.tables import facts, number, table, when
 from dashboards.words import counted, lasting, link, markup, moment, notice, shown, title, to_screen, zone
 
 VIEWS = {"polls": "Polls", "edit": "Edit", "headers": "Headers"}
+TRIED = "tried-changes"  # whose, which, and what was found then
 OURS = {"documentation", "url", "kept"}  # nothing of these can be changed
 
 
@@ -102,21 +103,25 @@ def edit(source: Json) -> None:
             tried = st.form_submit_button("See what it would offer")
             saved = st.form_submit_button("Save", type="primary")
     changed = changes(source, told) | ({"map": map_} if map_ and map_ != source["map"] else {})
-    if not (tried or saved):
-        return
-    if not changed:
+    if (tried or saved) and not changed:
         st.text("Nothing is different.")
         return
     with trouble_told():
-        perform(source["id"], changed, saved)
+        if saved:
+            library().edit_source(source["id"], **changed)
+            acts.done(None, said=f"Saved: {counted(len(changed), 'change')}.")
+        show_tried(source["id"], changed, tried)
 
 
-def perform(identity: str, changed: Json, saved: bool) -> None:
-    if saved:
-        library().edit_source(identity, **changed)
-        acts.done(None, said=f"Saved: {counted(len(changed), 'change')}.")
-    with st.spinner("Looking …"):
-        found_there.show(library().preview_source_edit(identity, **changed))
+def show_tried(identity: str, changed: Json, anew: bool) -> None:
+    """What these changes would offer, for as long as they are the same: the screen may be drawn again."""
+    if anew:
+        with st.spinner("Looking …"):
+            there = library().preview_source_edit(identity, **changed)
+        st.session_state[TRIED] = identity, changed, there
+    of, with_these, there = st.session_state.get(TRIED, (None, None, None))
+    if (of, with_these) == (identity, changed):
+        found_there.show(there)
 
 
 def edit_map(source: Json) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ from dashboards.connection import library, trouble_told
 from dashboards.words import counted, joined, markup, shown
 
 LARGEST = 1  # MB, as the API takes
+BROUGHT = "brought-by-opml"  # what the last file came to
 MOST = 20  # refusals that are told
 
 
@@ -21,7 +22,9 @@ def show() -> None:
                 on_click="ignore")
         if file is not None and st.button("Add what it names", key="opml-add", type="primary"):
             with trouble_told():
-                shown(told(library().import_sources(file.getvalue())))
+                st.session_state[BROUGHT] = library().import_sources(file.getvalue())
+        if done := st.session_state.get(BROUGHT):
+            shown(told(done))
 
 
 def exported() -> str:

@@ -12,6 +12,7 @@ from dashboards.tables import facts, number, table
 from dashboards.words import heading, joined, markup, moment, notice, shown
 
 LIMITS = {"articles_per_hour": "Articles in an hour", "articles_per_day": "Articles in a day"}
+VERIFIED = "verified-index"  # what the last comparison came to
 OPENED = "ALMANAC_ALLOWED_NETWORKS"
 DIFFERENCES = {"missing": "lacking in the index", "orphans": "in the index alone",
                "stale": "with another payload", "unlike": "with another vector or other words"}
@@ -79,10 +80,10 @@ def show_index() -> None:
         acts.after_asking("Rebuild", "rebuild", "The index is made again from the records; what is there "
                           "answers meanwhile.", lambda: library().rebuild_index(), "Rebuilding the index")
     if some or every:
-        with trouble_told():
-            with st.spinner("Comparing the index with the records …"):
-                found = library().verify_index(full=every)
-            shown(verified(found))
+        with trouble_told(), st.spinner("Comparing the index with the records …"):
+            st.session_state[VERIFIED] = library().verify_index(full=every)
+    if found := st.session_state.get(VERIFIED):
+        shown(verified(found))
 
 
 def verified(found: Json) -> Markup:

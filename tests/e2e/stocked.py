@@ -56,6 +56,7 @@ class Stocked:
         self.add("/sitemap.xml", name="Old Town Handbook", every="1d", tags=["town"])
         self.add("/api/minutes", kind="json", map=MAP, name="Council minutes", cron="0 7 * * *")
         self.add("/tides", kind="page", name="Tide table")
+        self.http.put("/v1/interests", json={"topic": "peat bogs", "strength": 0.8})
         self.settle()
         self.change()
         self.rows(AGED)

@@ -63,8 +63,8 @@ def opened(visit: Visit, path: str) -> Page:
 
 def drawn(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    page.wait_for_function(
-        "!document.querySelector('[data-testid=stStatusWidget], [data-testid=stSpinner], [data-stale=true]')")
+    expect(page.locator("[data-test-script-state=notRunning]")).to_be_visible()
+    expect(page.locator("[data-stale=true], [data-testid=stSpinner]")).to_have_count(0)
 
 
 def pictures(visit: Visit, name: str) -> None:
