@@ -28,13 +28,14 @@ def show() -> None:
         welcome()
     else:
         if pressed or by_model or weighing.SAVED in st.session_state:
-            st.session_state.pop(KEPT, None)
+            for kept in (KEPT, CHOICES):
+                st.session_state.pop(kept, None)
         show_answer(answer(question, wanted, by_model), wanted["k"])
     record.show()
 
 
 def offered() -> Json:
-    """What a question can be narrowed down by; asked once a session, and again where a filter is gone."""
+    """What a question can be narrowed down by; asked anew after each question that is asked."""
     if CHOICES not in st.session_state:
         st.session_state[CHOICES] = library().filters()
     found: Json = st.session_state[CHOICES]

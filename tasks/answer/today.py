@@ -3,6 +3,7 @@
 A document has arrived when its first version answers, and changed when a later one does.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -35,13 +36,15 @@ def today(db: Database, scopes: Sequence[str], since: datetime, now: datetime) -
         failing = session.execute(_failing(scopes)).all()
         quarantined = session.scalar(select(func.count(Document.id)).where(
             Document.state == DocumentState.QUARANTINED, Document.scopes.contained_by(list(scopes))))
-    sources = _by_source(came, failures)
+    sources, steps = _by_source(came, failures), Counter[tuple[int, str]]()
+    for row in came:
+        steps[row.step, row.name] += row.documents
     return {
         "since": since.isoformat(), "until": now.isoformat(),
         "counts": {name: sum(source[name] for source in sources)
                    for name in ("arrived", "changed", "failed")},
-        "steps": [{name: sum(row.documents for row in came if row.step == step and row.name == name)
-                   for name in ("arrived", "changed")} for step in range(1, STEPS + 1)],
+        "steps": [{name: steps[step, name] for name in ("arrived", "changed")}
+                  for step in range(1, STEPS + 1)],
         "sources": sources,
         "changes": [_told(row) for row in changes],
         "failures": [_told(row) for row in failures[:SHOWN]],

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Executable, Integer, Select, cast, func, l
 
 from models.session import Database
 from models.states import DocumentState
-from models.tables import Document, DocumentVersion, Source, VersionAnalysis
+from models.tables import Document, DocumentVersion, VersionAnalysis
 
 DAYS, WEEKS = 6, 4  # periods before this one that foretell it, where it is a day, or more
 FEWEST = 3  # documents that make something rise
@@ -67,16 +67,14 @@ def rising(terms: Iterable[Term], totals: Sequence[int]) -> list[dict[str, Any]]
 
 def _counted(scopes: Sequence[str], since: datetime, period: timedelta) -> Executable:
     """How many documents that arrived name each term, by period; and how many there are (“all”)."""
+    removed = select(Document.id).where(Document.state == DocumentState.REMOVED)  # few beside all documents
     seconds = func.extract("epoch", DocumentVersion.indexed_at - since)
     place = cast(func.floor(seconds / period.total_seconds()), Integer)
     arrived = (
         select(place.label("period"), VersionAnalysis.topics, VersionAnalysis.entities)
         .join(VersionAnalysis, VersionAnalysis.version_id == DocumentVersion.id)
-        .join(Document, Document.id == DocumentVersion.document_id)
-        .join(Source, Source.id == Document.source_id)
         .where(DocumentVersion.indexed_at >= since, DocumentVersion.number == 1,
-               Document.state != DocumentState.REMOVED, Source.removed_at.is_(None),
-               Document.scopes.contained_by(list(scopes)))
+               DocumentVersion.scopes.contained_by(list(scopes)), DocumentVersion.document_id.not_in(removed))
         .cte("arrived")
     )
     return union_all(

@@ -67,7 +67,7 @@ def test_what_arrived_changed_and_failed_is_counted_by_source_and_over_time(
 
 def test_what_is_removed_or_not_the_readers_did_not_come(library: Any, now: datetime) -> None:
     gone = library.source("Gone", removed_at=now)
-    arrive(library, gone, "one", now - DAY / 4)
+    library.change(arrive(library, gone, "one", now - DAY / 4), state=DocumentState.REMOVED)
     arrive(library, library.source("Hers", scopes=["ada"]), "two", now - DAY / 4)
     library.change(arrive(library, library.source(), "three", now - DAY / 4), state=DocumentState.REMOVED)
     told = today(library.db, MINE, now - DAY, now)

@@ -1,12 +1,14 @@
 """The search screen: a question in the box or in the address, and excerpts that say where they come from."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from stand_in import Api, Open, Read, excerpt
+from stand_in import ASKED, EXCERPT, Api, Open, Read, citation, excerpt, filters, known, passed_over
 from streamlit.testing.v1 import AppTest
 
+from dashboards.excerpt import pieces
 from tasks.answer.origin import Place
 
 
@@ -140,3 +142,84 @@ def test_where_a_text_stands_too_and_its_story_are_said(api: Api, opened: Open, 
     said = words(opened("search.py", q="lifts")).text
     assert "story S1" in said
     assert said.count("also at The Copy") == 1
+
+
+def test_its_first_paint_asks_two_things(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    opened("search.py", q="lifts")
+    assert api.requests == ["GET /v1/filters", "POST /v1/retrieve"]
+
+
+def test_the_address_says_what_narrows_the_question(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    opened("search.py", q="why?", previous="the lifts stopped", source="Tower news", type="time-sensitive",
+           language="de", since="2026-03-01", until="2026-03-14", recent="age counts as usual")
+    [asked] = api.asked
+    assert asked == {
+        "query": "why?", "previous": "the lifts stopped", "sources": [str(known("Tower news"))], "k": 6,
+        "content_types": ["time_sensitive"], "languages": ["de"], "since": "2026-03-01",
+        "until": "2026-03-14", "recent": False, "explain": True}
+
+
+def test_a_filter_that_there_is_not_narrows_nothing(api: Api, opened: Open) -> None:
+    api.finds(excerpt())
+    opened("search.py", q="lifts", source="Gone", type="gossip", since="soon", recent="maybe")
+    assert api.asked == [{"query": "lifts", "k": 6, "explain": True}]
+
+
+def test_the_words_of_the_question_are_marked(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(text="The lifts lift.", matches=[(4, 9), (10, 14)]))
+    said = words(opened("search.py", q="lifts"))
+    assert said.marked == "liftslift"
+    assert "The lifts lift." in said.text
+
+
+def test_what_was_dropped_is_told_with_why(api: Api, opened: Open, words: Read) -> None:
+    api.finds(excerpt(), dropped=[passed_over("K2", title="Stairs")])
+    said = words(opened("search.py", q="lifts")).lines
+    assert "What was dropped, and why (1)" in said
+    assert "Stairs\nK2 Tower news\nbeyond the 1 asked for\n0.573" in said
+
+
+def test_a_score_is_a_bar_of_what_its_parts_make() -> None:
+    parts = {"total": 0.5, "similarity": 0.8, "topic": 0.0, "freshness": 1.0, "source": 0.0, "interest": 0.0,
+             "recently_used": 0.08}
+    weights = {"similarity": 0.6, "topic": 0.15, "freshness": 0.1, "source": 0.1, "interest": 0.05}
+    widths = [float(width) for width in re.findall(r"width:([0-9.]+)%", str(pieces(parts, weights)))]
+    assert sum(widths[:-1]) == pytest.approx(50, abs=0.1)  # the total, of a bar that is 1 long
+    assert widths[0] / widths[2] == pytest.approx(0.48 / 0.1, rel=0.01)
+    assert widths[-1] == 8.0  # taken off
+
+
+def test_without_a_model_there_is_nobody_to_ask(api: Api, opened: Open) -> None:
+    assert "Ask" not in [button.label for button in opened("search.py").button]
+
+
+def test_a_model_answers_where_there_is_one(api: Api, opened: Open, words: Read) -> None:
+    api.answers["GET /v1/filters"] = filters("llama")
+    api.finds(excerpt())
+    api.answers["POST /v1/ask"] = api.answers["POST /v1/retrieve"] | {
+        "answer": "By water [K1].", "model": "llama", "check": None, "note": "It names no excerpt."}
+    app = opened("search.py", q="lifts")
+    app.button(key="FormSubmitter:question-Ask").click().run()
+    said = words(app).lines
+    assert "llama answers from the excerpts below\nBy water [K1].\nIt names no excerpt." in said
+    assert api.requests[-1] == "POST /v1/ask"
+    app.button(key="record-K1").click().run()
+    assert "By water [K1]." in words(app).text
+    assert api.requests.count("POST /v1/ask") == 1
+
+
+def test_a_record_has_an_address(api: Api, opened: Open, words: Read) -> None:
+    api.cites(citation())
+    app = opened("search.py", retrieval=str(ASKED), record="K1")
+    assert EXCERPT in words(app).marked
+    api.finds(excerpt())
+    app = opened("search.py", q="lifts").button(key="record-K1").click().run()
+    assert (app.query_params["retrieval"], app.query_params["record"]) == (str(ASKED), "K1")
+
+
+def test_a_record_that_there_is_not_is_told_so(api: Api, opened: Open, words: Read) -> None:
+    app = opened("search.py", retrieval="../sources", record="![x](http://evil.example/p.png)")
+    assert "There is no such citation." in words(app).text
+    assert api.requests[-1].startswith("GET /v1/citations/..%2Fsources/%21%5Bx%5D")
