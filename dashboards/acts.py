@@ -7,9 +7,6 @@ import streamlit as st
 from almanac.client import Json
 from dashboards import runs
 from dashboards.connection import trouble_told
-from dashboards.words import plain
-
-SAID = "said"  # what the last click came to, told above the screen once
 
 
 def act(
@@ -37,13 +34,5 @@ def done(answer: Json | None, doing: str | None = None, said: str | None = None)
     if doing and answer is not None:
         runs.follow(answer, doing)
     if said:
-        st.session_state[SAID] = said
+        runs.note(said)
     st.rerun()
-
-
-def progress() -> None:
-    """What the last click came to, and what still goes on."""
-    if said := st.session_state.pop(SAID, None):
-        with st.container(key="said"):
-            st.text(plain(said))
-    runs.progress()

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from almanac.client import ApiProblem, Json
-from dashboards import acts, found_there, mapping
+from dashboards import acts, found_there, mapping, runs
 from dashboards.choices import chosen, open_view
 from dashboards.connection import library, trouble_told
 from dashboards.source_form import USUAL, fields
@@ -21,7 +21,7 @@ LOOKED = "looked-at"  # what the last look found: ((url, kind), answer, map)
 
 def show() -> None:
     title("Add a source", to_screen("sources", "All sources"))
-    acts.progress()
+    runs.progress()
     url, kind, pressed = address_box()
     if not url:
         notice("Give an address", "The home page of a site will do: its feed or sitemap is looked for. "

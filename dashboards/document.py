@@ -4,7 +4,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards import acts, inside, versions
+from dashboards import acts, inside, runs, versions
 from dashboards.choices import open_view, view, whole
 from dashboards.connection import library
 from dashboards.paging import CURSOR, pager
@@ -21,7 +21,7 @@ def show(identity: str) -> None:
     told = library().document(identity, whole("version"))
     title(told["title"] or (told["version"] or {}).get("title") or told["url"],
           to_screen("documents", "All documents"))
-    acts.progress()
+    runs.progress()
     shown(card(told))
     if told["state"] == "removed":
         return

@@ -7,7 +7,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards import acts, document
+from dashboards import document, runs
 from dashboards.choices import choice, chosen, words_box
 from dashboards.connection import library
 from dashboards.paging import cursor, pager
@@ -31,7 +31,7 @@ def show() -> None:
 def show_list() -> None:
     """A page of the documents, last found first."""
     st.title("Documents", anchor=False)
-    acts.progress()
+    runs.progress()
     wanted = filters()
     page = library().documents(**wanted, limit=PAGE, after=cursor())
     if page["documents"]:

@@ -7,7 +7,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards import acts
+from dashboards import acts, runs
 from dashboards.bars import named, passes
 from dashboards.charts import spark
 from dashboards.choices import choice
@@ -27,7 +27,7 @@ HEADINGS = ("Expectation", "Gate", "When it is not met", f"Not met, {DAYS} days"
 def show() -> None:
     """The rates above, the quarantine below: deciding is what one comes for, so it is a page at a time."""
     st.title("Quality", anchor=False)
-    acts.progress()
+    runs.progress()
     show_rates(library().gate_rates(DAYS, zone()))
     show_refusals()
 
@@ -46,19 +46,23 @@ def show_rates(told: Json) -> None:
         passed / (passed + refused), counted(passed + refused, "version"), len(days), passed, refused,
         passes(days), named(days[0]["day"]), max(day["passed"] + day["refused"] for day in days),
         named(days[-1]["day"])))
-    expectations(told["expectations"])
+    expectations(told["expectations"], passed + refused)
 
 
-def expectations(told: list[Json]) -> None:
+def expectations(told: list[Json], judged: int) -> None:
     """Those that were not met, the most frequent first; the others behind a click."""
     unmet = sorted((each for each in told if sum(each["days"])), key=lambda each: -sum(each["days"]))
     met = [each for each in told if not sum(each["days"])]
     if unmet:
         shown(table("expectations", HEADINGS, (
-            (each["expectation"], each["gate"], consequence(each), number(sum(each["days"])),
+            (each["expectation"], each["gate"], consequence(each), rate(sum(each["days"]), judged),
              spark(each["days"])) for each in unmet)))
     shown(markup("<details><summary>{} always met</summary><p>{}</p></details>",
                  counted(len(met), "expectation"), ", ".join(each["expectation"] for each in met)))
+
+
+def rate(unmet: int, judged: int) -> Markup:
+    return markup('{}<small>{:.1%} met it</small>', number(unmet), max(0.0, 1 - unmet / judged))
 
 
 def consequence(expectation: Json) -> Markup:
@@ -132,6 +136,6 @@ def reject(documents: list[str]) -> Json:
 
 def told(done: Json, what: str) -> Json:
     """Say what became of them above the screen."""
-    left = [f"{each['why']}" for each in done["left"]]
-    st.session_state[acts.SAID] = " ".join([f"{counted(len(done['decided']), 'version')} {what}.", *left])
+    left = [str(each["why"]) for each in done["left"]]
+    runs.note(" ".join([f"{counted(len(done['decided']), 'version')} {what}.", *left]))
     return done

@@ -21,6 +21,12 @@ def follow(work: Json, doing: str) -> None:
     told.insert(0, {"doing": doing, "id": work.get("flow_run_id")} | SOON)
 
 
+def note(said: str) -> None:
+    """What a click came to that is done already stands in the same list, until that is cleared."""
+    told: list[Json] = st.session_state.setdefault(FOLLOWED, [])
+    told.insert(0, {"doing": said, "id": None, "state": "completed", "message": None})
+
+
 def progress() -> None:
     """How what is followed goes: asked again while some of it runs, and then the whole screen once more."""
     if followed := st.session_state.get(FOLLOWED):

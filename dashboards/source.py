@@ -6,7 +6,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards import acts, found_there, mapping
+from dashboards import acts, found_there, mapping, runs
 from dashboards.bars import strip
 from dashboards.charts import spark
 from dashboards.choices import open_view, view
@@ -25,7 +25,7 @@ OURS = {"documentation", "url", "kept"}  # nothing of these can be changed
 def show(identity: str) -> None:
     source = library().source(identity, zone())
     title(source["name"], to_screen("sources", "All sources"))
-    acts.progress()
+    runs.progress()
     shown(card(source))
     commands(source)
     if source["kind"] in OURS:

@@ -7,7 +7,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
-from dashboards import acts, add_source, source, subscriptions
+from dashboards import acts, add_source, runs, source, subscriptions
 from dashboards.bars import strip
 from dashboards.charts import spark
 from dashboards.choices import chosen, open_view, words_box
@@ -34,7 +34,7 @@ def show() -> None:
 def show_list() -> None:
     """A page of the sources; those that need a look come first."""
     st.title("Sources", anchor=False)
-    acts.progress()
+    runs.progress()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = words_box("Find a source", "text", "A word of its name, address or tags")
         st.button("Add a source", key="add", type="primary", on_click=open_view, kwargs={"add": 1})

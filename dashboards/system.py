@@ -5,7 +5,7 @@
 
 import streamlit as st
 
-from dashboards import access, acts, interests, whole_stack, working
+from dashboards import access, interests, runs, whole_stack, working
 from dashboards.choices import view
 
 VIEWS = {
@@ -17,5 +17,5 @@ VIEWS = {
 
 def show() -> None:
     st.title("System", anchor=False)
-    acts.progress()
+    runs.progress()
     VIEWS[view("Part of the system", {name: words for name, (words, _) in VIEWS.items()})][1]()

@@ -126,7 +126,7 @@ def diff(
 @router.get("/{document_id}/chunks")
 def list_chunks(
     document_id: UUID, by: By, context: InContext, version: Number = None, limit: Limit = pieces.PAGE,
-    after: Annotated[int, Query(ge=-1)] = -1,
+    after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1,
 ) -> dict[str, Any]:
     """The chunks of a version as they were cut, with their tokens; of what answers, unless one is named."""
     told = pieces.pieces(context.library.db, document_id, by.scopes, version, limit, after)

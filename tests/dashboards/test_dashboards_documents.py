@@ -82,7 +82,8 @@ def test_an_older_version_is_asked_for_by_its_number(api: Api, opened: Open, wor
 def test_its_versions_are_compared(indexed: AppTest, api: Api, words: Read) -> None:
     app = indexed.segmented_control(key="choose-view").set_value("changes").run()
     said = words(app).text
-    for part in ("From version 1 to 2: 2 added; 13 blocks the same", "Added", "withdrawn its plan"):
+    counts = summary(recorded()[f"GET /v1/documents/{told('indexed')['id']}/diff"]["counts"])
+    for part in (f"From version 1 to 2: {counts}", "Added", "Changed", "withdrawn its plan"):
         assert part in said
     app.selectbox(key="choose-to").set_value("1").run()
     assert api.requests[-1].endswith("/diff?to=1")

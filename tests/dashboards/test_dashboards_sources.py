@@ -123,8 +123,7 @@ def test_only_what_was_changed_is_sent(api: Api, one: AppTest, words: Read) -> N
     save = next(button for button in one.button if button.label == "Save")
     said = words(save.click().run())
     assert api.asked[-1] == {"every": "3h", "tags": ["sea", "pier"]}
-    assert one.text[0].value == "Saved: 2 changes."
-    assert "Harbour Gazette" in said.text
+    assert "Saved: 2 changes." in said.text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What the API says of the stocked library, as the tests of the screens hear it again (tests/dashboards/recorded.json).
 
-``test_dashboard_drive`` holds the recording to what the API says now.
+``test_dashboard_drive`` holds the recording to what the API says now, and with RECORD_SCREENS=1 records it anew.
 """
 
 import json

@@ -64,6 +64,7 @@ class Stocked:
     def change(self) -> None:
         """Pages that say something else, and a feed that is out of order."""
         for path, old, new in (("/tides", "seven in the morning", "eight in the morning"),
+                               ("/harbour/0", "is best from the east", "is best from the west, the keeper says"),
                                ("/harbour/0", "</article>", "<h2>Later</h2><p>The council has withdrawn its plan after "
                                 "a long evening, and nobody at North Quay was sorry for it.</p></article>")):
             self.stand.pages[path] = self.stand.pages[path].replace(old, new)

@@ -1,6 +1,7 @@
 """The dashboard over a library of about 300 documents, in a real Chromium: every screen, every path."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,6 +85,8 @@ def pictures(visit: Visit, name: str) -> None:
 
 
 def test_the_recording_that_the_screens_are_tested_with_says_what_the_api_says(stocked: Stocked) -> None:
+    if os.environ.get("RECORD_SCREENS"):
+        recording.write(stocked)
     assert recording.named(recording.read()) == recording.named(json.loads(json.dumps(recording.record(stocked))))
 
 
