@@ -246,7 +246,9 @@ def main() -> None:
     if "--dry" not in sys.argv:
         report = Path(__file__).with_name("SCREENS.md")
         report.write_text(f"# What screens ask\n\n{DOCUMENTS:,} documents from {SOURCES} sources, {A_DAY} a day; at most "
-                          f"{GOAL:.0f} ms each is the goal, and three requests a screen. `make bench-screens`.\n\n"
+                          f"{GOAL:.0f} ms each is the goal, and three requests a screen. The machine had {os.cpu_count()} cores "
+                          f"and, with whatever else it did, a load of {os.getloadavg()[0]:.1f}. `make bench-screens`."
+                          "\n\n"
                           + "\n".join(lines) + "\n", encoding="utf-8")
 
 

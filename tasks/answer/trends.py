@@ -11,7 +11,7 @@ from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, DocumentVersion, VersionAnalysis
 
-DAYS, WEEKS = 6, 4  # periods before this one that foretell it, where it is a day, or more
+DAYS, WEEKS = 6, 3  # periods before this one that foretell it, where it is a day, or more
 FEWEST = 3  # documents that make something rise
 CLEARLY = 2.0  # standard deviations
 SHOWN = 8

@@ -113,3 +113,16 @@ def test_no_field_of_a_chart_is_one_that_its_tooltips_take_for_a_picture() -> No
     assert '"image"' not in told
     assert '"href"' not in told
     assert ageing()["documents"] == []
+
+
+def test_the_first_half_lives_come_back_by_a_click(api: Api, opened: Open) -> None:
+    told = ageing(placed())
+    api.answers["GET /v1/freshness"] = told | {"half_lives": told["half_lives"] | {"news": 6.0}}
+    api.answers["PUT /v1/ranking"] = {}
+    app = opened("freshness.py")
+    assert app.number_input(key="life-news").value == 6
+    api.answers["GET /v1/freshness"] = told
+    app.button(key="first-lives").click().run()
+    assert api.asked == [{"half_lives": told["default"]}]
+    assert app.number_input(key="life-news").value == 3
+    assert app.button(key="first-lives").disabled
