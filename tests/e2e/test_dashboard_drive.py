@@ -65,7 +65,7 @@ def opened(visit: Visit, path: str) -> Page:
 def drawn(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator("[data-test-script-state=notRunning]")).to_be_visible()
-    expect(page.locator("[data-stale=true], [data-testid=stSpinner]")).to_have_count(0)
+    expect(page.locator("[data-stale=true], [data-testid=stSpinner], [data-testid=stSkeleton]")).to_have_count(0)
 
 
 def pictures(visit: Visit, name: str) -> None:
