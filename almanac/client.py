@@ -172,8 +172,18 @@ class Client:
     def sources(self) -> list[Json]:
         return list(self._call("GET", "/v1/sources")["sources"])
 
-    def source(self, source_id: str) -> Json:
-        return self._call("GET", "/v1/sources", source_id)
+    def source_names(self) -> list[Json]:
+        return list(self._call("GET", "/v1/sources", "names")["sources"])
+
+    def source_page(self, **choices: Any) -> Json:
+        """One page, with ``looks`` and ``days``: ``{"sources": […], "next": id or None, "counts"}``.
+
+        ``choices`` are ``q``, ``limit``, ``after`` and the ``zone`` whose days they are.
+        """
+        return self._call("GET", "/v1/sources", "page", query=choices)
+
+    def source(self, source_id: str, zone: str | None = None) -> Json:
+        return self._call("GET", "/v1/sources", source_id, query={"zone": zone})
 
     def add_source(self, url: str, **choices: Any) -> Json:
         """The source, with its ``flow_run_id``; ``choices`` as on the command line, None for the default."""
@@ -182,6 +192,10 @@ class Client:
     def preview_source(self, url: str, **choices: Any) -> Json:
         """What ``add_source`` would find there, and its first items; nothing is saved."""
         return self._call("POST", "/v1/sources/preview", body={"url": url} | _said(choices))
+
+    def sample_source(self, url: str, headers: dict[str, str] | None = None) -> Json:
+        """The ``lists`` in what a JSON API answers, with first items and a guessed ``map``."""
+        return self._call("POST", "/v1/sources/sample", body={"url": url} | _said({"headers": headers}))
 
     def edit_source(self, source_id: str, **changes: Any) -> Json:
         """The source as it is then; ``changes`` as on the command line."""
@@ -222,11 +236,12 @@ class Client:
 
     def documents(
         self, *, state: str | None = None, source: str | None = None, q: str | None = None,
-        limit: int = 100, after: str | None = None,
+        content_type: str | None = None, limit: int = 100, after: str | None = None,
     ) -> Json:
         """One page: ``{"documents": […], "next": cursor or None}``."""
         return self._call("GET", "/v1/documents", query={
-            "state": state, "source": source, "q": q, "limit": limit, "after": after,
+            "state": state, "source": source, "q": q, "content_type": content_type, "limit": limit,
+            "after": after,
         })
 
     def every_document(self, **choices: Any) -> Iterator[Json]:
@@ -239,8 +254,20 @@ class Client:
             if after is None:
                 return
 
-    def document(self, document_id: str) -> Json:
-        return self._call("GET", "/v1/documents", document_id)
+    def document(self, document_id: str, version: int | None = None) -> Json:
+        """With what it says: what answers, else what was read last, unless a ``version`` is named."""
+        return self._call("GET", "/v1/documents", document_id, query={"version": version})
+
+    def chunks(
+        self, document_id: str, version: int | None = None, limit: int = 50, after: int | None = None
+    ) -> Json:
+        """One page of a version's ``chunks``, as they were cut."""
+        query = {"version": version, "limit": limit, "after": after}
+        return self._call("GET", "/v1/documents", document_id, "chunks", query=query)
+
+    def gates(self, document_id: str, version: int | None = None) -> Json:
+        """What the gates made of a version: each expectation, met or not."""
+        return self._call("GET", "/v1/documents", document_id, "gates", query={"version": version})
 
     def versions(self, document_id: str) -> list[Json]:
         return list(self._call("GET", "/v1/documents", document_id, "versions")["versions"])
@@ -273,6 +300,21 @@ class Client:
             "verdict": verdict, "severity": severity, "gate": gate, "source": source, "limit": limit,
             "after": after,
         })
+
+    def refusals(self, **choices: Any) -> Json:
+        """One page of refused versions; ``choices`` are ``verdict``, ``source``, ``limit``, ``after``."""
+        return self._call("GET", "/v1/quality/refusals", query=choices)
+
+    def gate_rates(self, days: int, zone: str | None = None) -> Json:
+        """How many versions passed and were refused, by day of that ``zone`` and by expectation."""
+        return self._call("GET", "/v1/quality/rates", query={"days": days, "zone": zone})
+
+    def release_all(self, document_ids: list[str]) -> Json:
+        """Which were ``decided``, and which are ``left`` and why."""
+        return self._call("POST", "/v1/quality/release", body={"document_ids": document_ids})
+
+    def reject_all(self, document_ids: list[str]) -> Json:
+        return self._call("POST", "/v1/quality/reject", body={"document_ids": document_ids})
 
     def release(self, document_id: str) -> Json:
         return self._call("POST", "/v1/quality", document_id, "release")
@@ -336,6 +378,13 @@ class Client:
 
     def system(self) -> Json:
         return self._call("GET", "/v1/system")
+
+    def runs(self, limit: int = 20) -> list[Json]:
+        """The runs of the flows that began last, newest first."""
+        return list(self._call("GET", "/v1/runs", query={"limit": limit})["runs"])
+
+    def credentials(self) -> list[Json]:
+        return list(self._call("GET", "/v1/credentials")["credentials"])
 
     def run(self, run_id: str) -> Json:
         """The state of a piece of work that another call started."""

@@ -53,6 +53,7 @@ PARSERS = {
     "opml": "tasks.discover.opml:parse",
     "sitemap": "tasks.discover.sitemap:parse",
     "json": "tasks.discover.json_rows:parse",
+    "json_sample": "tasks.discover.json_sample:parse",
     "note": "tasks.extract.note:parse",
     "file": "tasks.extract.files:parse",
 }

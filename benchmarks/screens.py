@@ -53,6 +53,15 @@ SCREENS: dict[str, list[tuple[str, str, dict[str, Any] | None]]] = {  # what a f
                ("POST", "/v1/retrieve", {"query": "Which ferry service is delayed in Bergen?", "explain": True})],
     "Freshness": [("GET", "/v1/freshness", None)],
     "Freshness of one": [("GET", "/v1/documents/{document}/freshness", None)],
+    "Sources": [("GET", "/v1/sources/page?limit=50", None)],
+    "Documents": [("GET", "/v1/sources/names", None), ("GET", "/v1/documents?limit=50", None)],
+    "Documents, narrowed": [("GET", "/v1/documents?state=waiting&q=ferry&limit=50", None),
+                            ("GET", "/v1/documents?content_type=opinion&q=oyster&limit=50", None)],
+    "One document": [("GET", "/v1/documents/{document}", None), ("GET", "/v1/documents/{document}/chunks", None),
+                     ("GET", "/v1/documents/{document}/gates", None)],
+    "Quality": [("GET", "/v1/quality/rates?days=30", None), ("GET", "/v1/sources/names", None),
+                ("GET", "/v1/quality/refusals?limit=20", None)],
+    "System": [("GET", "/v1/system", None)],
 }
 
 
@@ -67,6 +76,9 @@ class NoRuns:
 
     async def message(self, run_id: UUID) -> str | None:
         return None
+
+    async def recent(self, limit: int) -> list[dict[str, Any]]:
+        return []
 
 
 def plant(connection: psycopg.Connection[Any], documents: int, embedder: Embedder) -> None:

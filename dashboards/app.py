@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from almanac.client import exposed
-from dashboards import freshness, search, sources, today
+from dashboards import documents, freshness, quality, search, sources, system, today
 from dashboards.connection import trouble_told
 from dashboards.words import markup, shown
 
@@ -19,6 +19,9 @@ SCREENS = (  # title, file; the first is where one arrives
     ("Search", search),
     ("Freshness", freshness),
     ("Sources", sources),
+    ("Documents", documents),
+    ("Quality", quality),
+    ("System", system),
 )
 
 pages = [

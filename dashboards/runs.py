@@ -5,7 +5,7 @@ import streamlit as st
 from almanac.client import Json
 from dashboards.connection import library, trouble_told
 from dashboards.states import state
-from dashboards.words import joined, markup, shown
+from dashboards.words import joined, link, markup, shown
 
 FOLLOWED = "followed-runs"
 SECONDS = 2.0
@@ -19,6 +19,12 @@ def follow(work: Json, doing: str) -> None:
     """
     told: list[Json] = st.session_state.setdefault(FOLLOWED, [])
     told.insert(0, {"doing": doing, "id": work.get("flow_run_id")} | SOON)
+
+
+def note(said: str) -> None:
+    """What a click came to that is done already stands in the same list, until that is cleared."""
+    told: list[Json] = st.session_state.setdefault(FOLLOWED, [])
+    told.insert(0, {"doing": said, "id": None, "state": "completed", "message": None})
 
 
 def progress() -> None:
@@ -37,7 +43,8 @@ def tell(followed: list[Json]) -> None:
         for run in running:
             run |= library().run(run["id"])
     shown(markup('<ul class="runs" role="status">{}</ul>', joined(
-        markup("<li>{} {} <small>{}</small></li>", state(run["state"]), run["doing"], run["message"] or "")
+        markup("<li>{} {} <small>{} {}</small></li>", state(run["state"]), run["doing"], run["message"] or "",
+               link(run["url"], "Prefect") if "url" in run else "")
         for run in followed)))
     if running and not any(map(goes_on, followed)):
         st.rerun()

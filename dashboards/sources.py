@@ -1,108 +1,77 @@
-"""The sources screen: what the library reads, how each source is, and when it was looked at."""
+"""The sources screen: what the library reads, how each source is, and what its looks came to.
 
-from urllib.parse import urlsplit
+``?id=`` shows one of them, ``?add=`` adds one; ``text`` and ``after`` are of the list.
+"""
 
 import streamlit as st
 from markupsafe import Markup
 
 from almanac.client import Json
+from dashboards import acts, add_source, runs, source, subscriptions
+from dashboards.bars import strip
+from dashboards.charts import spark
+from dashboards.choices import chosen, open_view, words_box
 from dashboards.connection import library
-from dashboards.words import counted, is_web_address, joined, link, markup, moment, notice, shown
+from dashboards.paging import cursor, pager
+from dashboards.source_words import documents, health, last_poll, next_poll, origin, trouble
+from dashboards.states import toned
+from dashboards.tables import table
+from dashboards.words import counted, joined, markup, notice, shown, to_screen, zone
 
-HEADINGS = ("Source", "Health", "Last poll", "Next poll", "Documents")
-STATES = ("bad", "doubtful", "new", "good", "paused")  # in this order on the screen
-KINDS = {"url": "single page", "json": "JSON API", "kept": "handed in"}
+HEADINGS = ("Source", "Health", "Last polls", "New items, 14 days", "Next poll", "Documents")
+PAGE = 50
 
 
 def show() -> None:
-    """Every source with its last poll; those that need a look come first."""
+    if (identity := chosen("id")) is not None:
+        source.show(identity)
+    elif chosen("add") is not None:
+        add_source.show()
+    else:
+        show_list()
+
+
+def show_list() -> None:
+    """A page of the sources; those that need a look come first."""
     st.title("Sources", anchor=False)
-    sources = library().sources()
-    if not sources:
-        empty()
-        return
-    shown(markup('<p class="quiet">{}</p>', summary(sources)))
-    shown(table(sorted(sources, key=lambda source: STATES.index(health(source)[0]))))
+    runs.progress()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = words_box("Find a source", "text", "A word of its name, address or tags")
+        st.button("Add a source", key="add", type="primary", on_click=open_view, kwargs={"add": 1})
+        acts.act("Poll what is due", "poll-due", lambda: library().poll_due_sources(), "Polling what is due")
+    page = library().source_page(q=text, limit=PAGE, after=cursor(), zone=zone())
+    if page["sources"]:
+        shown(markup('<p class="quiet">{}</p>', summary(page["counts"])))
+        shown(table("sources", HEADINGS, map(cells_of, page["sources"])))
+        pager(page["next"])
+    elif text:
+        notice("No source is called so", "Look for another word, or empty the box to see all of them.")
+    else:
+        notice("No sources yet", "Add one: the address of a feed, a sitemap, a page or a JSON API. It is "
+               "looked at before anything is saved.", "On the command line that is `almanac source add URL`.")
+    subscriptions.show()
 
 
-def empty() -> None:
-    notice("No sources yet",
-           "Add one on the command line: `almanac source add URL` takes the address of a feed or of a page, "
-           "looks at it at once and reads what it offers.")
-    st.button("Look again")
-
-
-def summary(sources: list[Json]) -> str:
-    unwell = sum(health(source)[0] in {"bad", "doubtful"} for source in sources)
-    documents = sum(sum(source["documents"].values()) for source in sources)
-    said = [counted(len(sources), "source"), f"{unwell} of them unwell" if unwell else "",
-            counted(documents, "document")]
+def summary(counts: dict[str, int]) -> str:
+    said = [counted(counts["all"], "source"), f"{counts['unwell']} unwell" if counts["unwell"] else "",
+            f"{counts['paused']} paused" if counts["paused"] else ""]
     return " · ".join(filter(None, said))
 
 
-def health(source: Json) -> tuple[str, str]:
-    """How a source is: one of STATES, and the word for it."""
-    poll = source["last_poll"]
-    if source["paused"]:
-        return "paused", "Paused"
-    if poll is None:
-        return "new", "Not polled yet"
-    if not source["failures"]:
-        return "good", "Well"
-    return ("doubtful", "Suspect") if poll["outcome"] == "suspect" else ("bad", "Failing")
-
-
-def table(sources: list[Json]) -> Markup:
-    return markup(
-        '<table class="sources"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
-        joined(markup('<th scope="col">{}</th>', heading) for heading in HEADINGS),
-        joined(map(row, sources)),
-    )
-
-
-def row(source: Json) -> Markup:
-    cells = joined(
-        markup('<td data-heading="{}"><div>{}</div></td>', heading, cell)
-        for heading, cell in zip(HEADINGS[1:], cells_of(source), strict=True)
-    )
-    return markup('<tr><th scope="row">{}</th>{}</tr>', name(source), cells)
-
-
 def name(source: Json) -> Markup:
-    kind = KINDS.get(source["kind"], source["kind"])
-    at = urlsplit(source["url"]).netloc if is_web_address(source["url"]) else ""
-    return markup('<bdi>{}</bdi><small>{}{}</small>', source["name"], kind,
-                  markup(" · {}", link(source["url"], at)) if at else "")
+    tags = joined(markup(' <span class="tag">{}</span>', tag) for tag in source["tags"])
+    return markup('<bdi>{}</bdi><small>{}</small>{}', to_screen("sources", source["name"], id=source["id"]),
+                  origin(source), tags)
 
 
-def cells_of(source: Json) -> tuple[Markup, Markup, str, Markup]:
-    state, word = health(source)
-    often = f"{source['failures']} polls in a row" if source["failures"] > 1 else ""
+def cells_of(source: Json) -> tuple[Markup, ...]:
+    tone, word = health(source)
+    new = [day["new"] for day in source["days"]]
     return (
-        markup('<span class="state {}">{}</span><small>{}</small>', state, word, often),
-        last_poll(source["last_poll"]),
+        name(source),
+        markup("{}<small>{}</small>", toned(tone, word), trouble(source)),
+        markup("{}<small>{}</small>", strip(source["looks"]), last_poll(source["last_poll"])),
+        markup("{}<small>{:,}</small>", spark(new), sum(new)),
         next_poll(source),
-        documents(source["documents"]),
-    )
-
-
-def last_poll(poll: Json | None) -> Markup:
-    """When it was and what it came to."""
-    if poll is None:
-        return markup("never")
-    return markup("{}<small>{}: {}</small>", moment(poll["finished_at"]), poll["outcome"], poll["reason"])
-
-
-def next_poll(source: Json) -> str:
-    if source["paused"]:
-        return "paused"
-    return moment(source["next_poll_at"]) if source["next_poll_at"] else "on demand"
-
-
-def documents(by_state: dict[str, int]) -> Markup:
-    if not by_state:
-        return markup("none")
-    return joined(
-        markup('<span class="count"><b class="number">{:,}</b> {}</span> ', number, state.replace("_", " "))
-        for state, number in by_state.items()
+        documents(source),
     )

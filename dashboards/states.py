@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from almanac.client import Json
 from dashboards.words import markup
 
 GOOD, DOUBTFUL, BAD, MOVING, QUIET = "good", "doubtful", "bad", "moving", "quiet"
@@ -42,6 +43,11 @@ def toned(tone: str, words: str) -> Markup:
 def swatch(colour: str) -> Markup:
     """A patch of colour beside the name of what has it."""
     return markup('<i class="swatch" style="background:{}"></i>', colour)
+
+
+def why(document: Json) -> str:
+    """The reason of a document's state, where that says more than the state itself."""
+    return "" if document["reason"] == document["state"] else str(document["reason"])
 
 
 def spoken(name: str) -> str:

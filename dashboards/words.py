@@ -66,6 +66,16 @@ def is_web_address(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
+def title(words: str, above: Markup) -> None:
+    """The name of one thing that is shown, which may be foreign, under the way back to its like."""
+    shown(markup('<header class="title"><p>{}</p><h1 dir="auto">{}</h1></header>', above, words))
+
+
+def heading(words: str) -> None:
+    """Over a part of a screen."""
+    shown(markup('<h2 class="over">{}</h2>', words))
+
+
 def notice(title: str, *sentences: str) -> None:
     """A quiet panel that says how things stand and what to do next; `commands` stand in backticks."""
     lines = joined(markup("<p>{}</p>", with_commands(sentence)) for sentence in sentences)
@@ -117,6 +127,11 @@ def _day(when: datetime) -> str:
 
 def _local(stamp: str) -> datetime:
     return datetime.fromisoformat(stamp).astimezone(_zone())
+
+
+def zone() -> str:
+    """The viewer's time zone, by its name."""
+    return _zone().key
 
 
 def _zone() -> ZoneInfo:

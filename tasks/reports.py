@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Executable, Select, and_, case, func, or_, select, true, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from models.blocks import Block
@@ -69,12 +69,47 @@ def sources(db: Database) -> list[Json]:
 
     ``last_poll`` has the fields of POLL or is None; ``documents`` counts them by state; ``unfinished`` counts
     those that are on their way, so not those that wait for a later retry or for their source to be resumed.
-    ``health`` says too in what it differs from its own history, and of ``flapping``: how many of its pages
-    go back and forth between two texts.
+    ``health`` says too in what it differs from its own history, which are its ``flags``, and of
+    ``flapping``: how many of its pages go back and forth between two texts.
     ``crawl_delay`` is that of ``slow_hosts`` for its host, or None.
     """
     with db.snapshot() as session:
         return _sources(session)
+
+
+def source_page(
+    db: Database, limit: int, after: UUID | None = None, text: str | None = None
+) -> Json:
+    """A page of ``sources``, those that are unwell first: ``{"sources": […], "next": id or None, "counts"}``.
+
+    ``text`` is looked for in names, addresses and tags. ``after`` is the ``next`` of the page before.
+    ``counts`` is of all that are found: ``all``, ``unwell`` and ``paused``.
+    """
+    unwell = and_(Source.failures > 0, ~Source.paused)
+    place = tuple_(case((unwell, 0), (Source.paused, 2), else_=1), func.lower(Source.name), Source.id)
+    found: list[ColumnElement[bool]] = [Source.removed_at.is_(None)]
+    if text:
+        said = (Source.name, Source.url, func.array_to_string(Source.tags, " "))
+        found.append(or_(*(each.icontains(text, autoescape=True) for each in said)))
+    page = select(Source.id).where(*found).order_by(*place).limit(limit + 1)
+    if after is not None:
+        page = page.where(place > select(*place).where(Source.id == after).scalar_subquery())
+    counted = select(func.count().label("all"), func.count().filter(unwell).label("unwell"),
+                     func.count().filter(Source.paused).label("paused")).where(*found)
+    with db.snapshot() as session:
+        ids = session.scalars(page).all()
+        rows = {row["id"]: row for row in _sources(session, Source.id.in_(ids[:limit]))}
+        counts = _rows(session, counted)[0]
+    return {"sources": [rows[str(each)] for each in ids[:limit]],
+            "next": str(ids[limit - 1]) if len(ids) > limit else None, "counts": counts}
+
+
+def source_names(db: Database) -> list[Json]:
+    """The ``id`` and ``name`` of every source, by name."""
+    with db.snapshot() as session:
+        return _rows(session, select(Source.id, Source.name).where(
+            Source.removed_at.is_(None)
+        ).order_by(func.lower(Source.name), Source.id))
 
 
 def source(db: Database, source_id: UUID) -> Json | None:
@@ -87,17 +122,19 @@ def source(db: Database, source_id: UUID) -> Json | None:
 
 def documents(
     db: Database, state: str | None = None, source_id: UUID | None = None,
-    text: str | None = None, limit: int = PAGE, after: str | None = None,
+    text: str | None = None, limit: int = PAGE, after: str | None = None, content_type: str | None = None,
 ) -> Json:
     """A page of documents, last discovered first: ``{"documents": […], "next": cursor or None}``.
 
-    Each has the fields of DOCUMENT and ``source``, its source's name. ``text`` is looked for in titles and
-    addresses. ``after`` is the ``next`` of the page before; ValueError for any other. Removed documents are
-    listed only where that is the ``state``.
+    Each has the fields of DOCUMENT, ``source``, its source's name, and the ``content_type`` of what answers.
+    ``text`` is looked for in titles and addresses. ``after`` is the ``next`` of the page before; ValueError
+    for any other. Removed documents are listed only where that is the ``state``.
     """
     page = _documents().where(_kept(state))
     if source_id is not None:
         page = page.where(Document.source_id == source_id)
+    if content_type is not None:
+        page = page.where(VersionAnalysis.content_type == content_type)
     if text:
         likes = (said.icontains(text, autoescape=True) for said in (Document.title, Document.url))
         page = page.where(or_(*likes))
@@ -110,18 +147,20 @@ def documents(
     return {"documents": rows[:limit], "next": last and f"{last['discovered_at']}_{last['id']}"}
 
 
-def document(db: Database, document_id: UUID) -> Json | None:
-    """One of ``documents``, and its ``version``: the one that answers, else the newest, else None.
+def document(
+    db: Database, document_id: UUID, number: int | None = None
+) -> Json | None:
+    """One of ``documents``, and its ``version``: that of the ``number``, else what answers, else the newest.
 
-    The version has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of
-    ANALYSIS or None. A removed document has no version. ``file``, of a document that is one,
-    has the fields of FILE.
+    It has the fields of VERSION, its ``blocks``, its ``text``, and its ``analysis``: the fields of ANALYSIS
+    or None. A removed document has no version. ``file``, of a document that is one, has the fields of FILE.
     """
     answers = DocumentVersion.id == Document.version_id
+    wanted = true() if number is None else DocumentVersion.number == number
     said = (
         select(*_columns(DocumentVersion, (*VERSION, "blocks", "text")))
         .join(Document, Document.id == DocumentVersion.document_id)
-        .where(Document.id == document_id, Document.state != DocumentState.REMOVED)
+        .where(Document.id == document_id, Document.state != DocumentState.REMOVED, wanted)
         .order_by(answers.desc().nulls_last(), DocumentVersion.number.desc())
         .limit(1)
     )
@@ -233,6 +272,7 @@ def _sources(session: Session, *conditions: ColumnElement[bool]) -> list[Json]:
         "headers": sorted(each["headers"]),  # their names: the values are nobody's to see
         "health": "; ".join([each["health"], *flags[each["id"]], *_flapping(flapping[each["id"]])]),
         "flapping": flapping[each["id"]],
+        "flags": flags[each["id"]],
         "last_poll": polls.get(each["id"]),
         "documents": states[each["id"]],
         "unfinished": unfinished[each["id"]],
@@ -273,8 +313,10 @@ def _polls() -> Select[Any]:
 
 
 def _documents() -> Select[Any]:
-    return select(*_columns(Document, DOCUMENT), Source.name.label("source")).join(
-        Source, Source.id == Document.source_id
+    return (
+        select(*_columns(Document, DOCUMENT), Source.name.label("source"), VersionAnalysis.content_type)
+        .join(Source, Source.id == Document.source_id)
+        .outerjoin(VersionAnalysis, VersionAnalysis.version_id == Document.version_id)
     )
 
 
@@ -302,7 +344,7 @@ def _columns(table: type[Table], names: Sequence[str]) -> list[ColumnElement[Any
     return [table.__table__.c[name] for name in names]
 
 
-def _rows(session: Session, question: Select[Any]) -> list[Json]:
+def _rows(session: Session, question: Executable) -> list[Json]:
     return [
         {name: _json(value) for name, value in row.items()}
         for row in session.connection().execute(question).mappings()

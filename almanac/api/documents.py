@@ -11,14 +11,16 @@ from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
 from almanac.api.words import Address, Body, Name
-from models.states import DocumentState
+from models.states import ContentType, DocumentState
 from tasks import curate, reports
 from tasks.discover.add import add_single
-from tasks.index import follow
+from tasks.gates.results import results
+from tasks.index import follow, pieces
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
 Limit = Annotated[int, Query(ge=1, le=500)]
+Number = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 
 
 class PageWanted(Body):
@@ -30,14 +32,15 @@ class PageWanted(Body):
 @router.get("")
 def list_documents(
     by: By, context: InContext, state: DocumentState | None = None, source: UUID | None = None,
-    q: Name | None = None, limit: Limit = 100, after: Name | None = None,
+    q: Name | None = None, content_type: ContentType | None = None, limit: Limit = 100,
+    after: Name | None = None,
 ) -> dict[str, Any]:
     """One page, newest first; ``next`` is the ``after`` of the page behind it.
 
     ``held`` tells of each why a limit holds it back from the index, and until when.
     """
     try:
-        page = reports.documents(by.db, state, source, q, limit, after)
+        page = reports.documents(by.db, state, source, q, limit, after, content_type)
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
     return page | {"documents": with_holds(page["documents"], context)}
@@ -71,8 +74,10 @@ async def started(
     return document | {"flow_run_id": run}
 
 
-def found(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
-    document = reports.document(by.db, document_id)
+def found(
+    document_id: UUID, by: Caller, context: Context, number: int | None = None
+) -> dict[str, Any]:
+    document = reports.document(by.db, document_id, number)
     if document is None:
         raise not_found("document")
     return with_holds([document], context)[0]
@@ -94,8 +99,9 @@ def missing(document_id: UUID, by: Caller, context: Context) -> Problem:
 
 
 @router.get("/{document_id}")
-def show(document_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    return found(document_id, by, context)
+def show(document_id: UUID, by: By, context: InContext, version: Number = None) -> dict[str, Any]:
+    """What answers of it, else what was read last; or its ``version`` of that number."""
+    return found(document_id, by, context, version)
 
 
 @router.get("/{document_id}/versions")
@@ -121,6 +127,29 @@ def diff(
     if changes is None:
         raise missing(document_id, by, context)
     return changes
+
+
+@router.get("/{document_id}/chunks")
+def list_chunks(
+    document_id: UUID, by: By, context: InContext, version: Number = None, limit: Limit = pieces.PAGE,
+    after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1,
+) -> dict[str, Any]:
+    """The chunks of a version as they were cut, with their tokens; of what answers, unless one is named."""
+    told = pieces.pieces(by.db, document_id, version, limit, after)
+    return told or nothing_said(document_id, by, context)
+
+
+@router.get("/{document_id}/gates")
+def list_gates(document_id: UUID, by: By, context: InContext, version: Number = None) -> dict[str, Any]:
+    """What the quality gates made of a version: of the newest, unless one is named."""
+    told = results(by.db, document_id, version)
+    return told or nothing_said(document_id, by, context)
+
+
+def nothing_said(document_id: UUID, by: Caller, context: Context) -> dict[str, Any]:
+    """Raises Problem: there is no such document, or no such version of it."""
+    found(document_id, by, context)
+    raise Problem(409, "There is no such version of this document.", "no_such_versions")
 
 
 @router.post("/{document_id}/retry", status_code=202)

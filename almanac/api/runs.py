@@ -24,6 +24,10 @@ class Runs(Protocol):
         """What is said of the state that the run is in."""
         ...
 
+    async def recent(self, limit: int) -> list[dict[str, Any]]:
+        """The runs that began last, newest first: id, flow, name, state, message, started_at, seconds."""
+        ...
+
 
 @contextmanager
 def needed() -> Iterator[None]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -14,14 +14,15 @@ from almanac.api.context import By, ByLibrarian, Caller, Context, InContext
 from almanac.api.parameters import raw
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.runs import needed, start_if_possible
-from almanac.api.words import Address, Body, Flag, HeaderValue, Name, Number, Pattern, Whole
+from almanac.api.words import Address, Body, Flag, HeaderValue, Name, Number, Pattern, Whole, Zone
 from almanac.faults import printable
 from models.intervals import seconds_of
 from models.states import DocumentState, ReadingMode, SourceKind
 from tasks import curate, reports
-from tasks.discover import choosing
+from tasks.discover import choosing, looks
 from tasks.discover.add import NewSource, add_source
-from tasks.discover.preview import preview_source
+from tasks.discover.preview import preview_source, sample_json
+from tasks.discover.probe import NeedsMap
 from tasks.discover.subscriptions import export_sources, import_sources, read_opml
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient
 from tasks.index import follow
@@ -76,6 +77,28 @@ def list_sources(by: By, context: InContext) -> dict[str, Any]:
     return {"sources": with_holds(reports.sources(by.db), context)}
 
 
+@router.get("/names")
+def list_names(by: By, context: InContext) -> dict[str, Any]:
+    """The ``id`` and ``name`` of each: what a list is to be narrowed to."""
+    return {"sources": reports.source_names(by.db)}
+
+
+@router.get("/page")
+def list_page(
+    by: By, context: InContext, q: Name | None = None, limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    after: UUID | None = None, zone: Zone = "UTC",
+) -> dict[str, Any]:
+    """One page, those that are unwell first, each with its last ``looks`` and what each day brought."""
+    page = reports.source_page(by.db, limit, after, q)
+    return page | {"sources": with_history(with_holds(page["sources"], context), context, zone)}
+
+
+def with_history(sources: list[dict[str, Any]], context: Context, zone: str) -> list[dict[str, Any]]:
+    ids = [UUID(source["id"]) for source in sources]
+    told = looks.history(context.library.db, ids, datetime.now(UTC), zone)
+    return [source | told[UUID(source["id"])] for source in sources]
+
+
 def with_holds(sources: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
     chosen = context.settings
     hold = follow.current_hold(
@@ -100,7 +123,23 @@ async def add(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict
 async def preview(wanted: SourceWanted, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """Look as adding it would, and save nothing: what is there, and its first items as they are read."""
     library = context.library
-    return await preview_source(library.fetcher, library.parser, wanted.wish())
+    try:
+        return await preview_source(library.fetcher, library.parser, wanted.wish())
+    except NeedsMap as error:
+        raise Problem(502, sentence(error.reason), "needs_map") from error
+
+
+class Sampled(Body):
+    url: Address
+    headers: Headers = Field(default_factory=dict)
+
+
+@router.post("/sample")
+async def sample(wanted: Sampled, by: ByLibrarian, context: InContext) -> dict[str, Any]:
+    """What a JSON API answers, for whoever makes a map of it: its lists, their first items, and a guess."""
+    library = context.library
+    wish = SourceWanted(url=wanted.url, headers=wanted.headers).wish()
+    return await sample_json(library.fetcher, library.parser, wish)
 
 
 def save(wish: NewSource, by: Caller, context: Context) -> dict[str, Any]:
@@ -163,8 +202,8 @@ def export(by: By) -> Response:
 
 
 @router.get("/{source_id}")
-def show(source_id: UUID, by: By, context: InContext) -> dict[str, Any]:
-    return found(source_id, by, context)
+def show(source_id: UUID, by: By, context: InContext, zone: Zone = "UTC") -> dict[str, Any]:
+    return with_history([found(source_id, by, context)], context, zone)[0]
 
 
 @router.post("/{source_id}/poll", status_code=202)

@@ -11,6 +11,7 @@ from almanac.api.context import ByLibrarian, Context, InContext
 from almanac.api.problems import not_found
 from almanac.api.runs import needed
 from almanac.proof import proof
+from almanac.settings import CREDENTIALS_IN_URL
 from almanac.settings_shown import explained
 from tasks import reports
 from tasks.index import follow
@@ -59,6 +60,22 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
     }
 
 
+@router.get("/v1/runs")
+async def list_runs(
+    by: ByLibrarian, context: InContext, limit: Annotated[int, Query(ge=1, le=200)] = 20
+) -> dict[str, Any]:
+    """The runs of our flows that began last, newest first, each with its address in the Prefect UI."""
+    with needed():
+        runs = await context.runs.recent(limit)
+    return {"runs": [run | {"url": run_url(context, run["id"])} for run in runs]}
+
+
+def run_url(context: Context, run_id: UUID | str) -> str:
+    """Where the Prefect UI shows it; without credentials, which whoever opens it has."""
+    ui = CREDENTIALS_IN_URL.sub("", context.settings.prefect_api_url).replace("://@", "://")
+    return f"{ui.removesuffix('/api')}/runs/flow-run/{run_id}"
+
+
 @router.get("/v1/runs/{run_id}")
 async def show_run(run_id: UUID, by: ByLibrarian, context: InContext) -> dict[str, Any]:
     """The state of work that another answer started (running, completed, failed, …), and why."""
@@ -66,4 +83,4 @@ async def show_run(run_id: UUID, by: ByLibrarian, context: InContext) -> dict[st
         state, message = await context.runs.state(run_id), await context.runs.message(run_id)
     if state is None:
         raise not_found("run")
-    return {"id": run_id, "state": state, "message": message}
+    return {"id": run_id, "state": state, "message": message, "url": run_url(context, run_id)}

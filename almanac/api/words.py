@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Strict, StringConstraints
 
 from models.addresses import check_address
+from models.intervals import check_zone
 
 
 class Body(BaseModel):
@@ -28,6 +29,11 @@ def storable(text: str) -> str:
     return text
 
 
+def time_zone(name: str) -> str:
+    check_zone(name)
+    return name
+
+
 STORABLE = AfterValidator(storable)
 
 Whole = Annotated[int, Strict()]  # JSON has numbers and booleans of its own: "6" is neither
@@ -36,4 +42,5 @@ Flag = Annotated[bool, Strict()]
 Name = Annotated[str, up_to(200), STORABLE]
 HeaderValue = Annotated[str, up_to(8192), STORABLE]
 Pattern = Annotated[str, up_to(500), STORABLE]
+Zone = Annotated[str, up_to(100), AfterValidator(time_zone)]
 Address = Annotated[str, up_to(4096), AfterValidator(check_address)]

@@ -94,6 +94,20 @@ class InProcessWorker(BaseWorker[BaseJobConfiguration, BaseVariables, BaseWorker
         run = await self._run(run_id)
         return run.state.message if run and run.state else None
 
+    async def recent_runs(self, limit: int) -> list[dict[str, Any]]:
+        """The runs that began last, of whichever pool, newest first, ready for JSON."""
+        flows = {flow.id: flow.name for flow in await self.client.read_flows()}
+        begun = FlowRunFilter.model_validate({"start_time": {"is_null_": False}})
+        runs = await self.client.read_flow_runs(
+            flow_run_filter=begun, sort=FlowRunSort.START_TIME_DESC, limit=limit)
+        return [{
+            "id": str(run.id), "flow": flows.get(run.flow_id, ""), "name": run.name,
+            "state": run.state_type.value.lower() if run.state_type else None,
+            "message": run.state.message if run.state else None,
+            "started_at": run.start_time and run.start_time.isoformat(),
+            "seconds": run.total_run_time.total_seconds(),
+        } for run in runs]
+
     async def _run(self, run_id: UUID) -> FlowRun | None:
         try:
             return await self.client.read_flow_run(run_id)

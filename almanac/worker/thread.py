@@ -98,3 +98,7 @@ class Runs:
     async def message(self, run_id: UUID) -> str | None:
         """What Prefect says of the run's state: for a failed run, why."""
         return await self._thread.call(lambda worker: worker.message_of(run_id))
+
+    async def recent(self, limit: int) -> list[dict[str, Any]]:
+        """The runs that began last, of whichever pool, newest first."""
+        return await self._thread.call(lambda worker: worker.recent_runs(limit))

@@ -64,6 +64,7 @@ class GateResult(Table):
         scoped(),
         Index("ix_gate_result_version_id", "version_id"),
         Index("ix_gate_result_source_id_judged_at", "source_id", "judged_at"),
+        Index("ix_gate_result_judged_at", "judged_at"),
     )
 
 

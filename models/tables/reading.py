@@ -148,6 +148,7 @@ class Document(Table):
         Index("ix_document_source_id_key", "source_id", "key"),  # removed ones too
         Index("ix_document_content_hash", "content_hash"),
         Index("ix_document_state", "state"),
+        Index("ix_document_discovered_at", "discovered_at", "id"),  # the list of documents
         Index("ix_document_failing_since", "failing_since",
               postgresql_where=sql("failing_since IS NOT NULL")),
         Index("ix_document_unjudged", "source_id",

@@ -5,7 +5,7 @@ from typing import Any
 from tasks.discover.offers import Item, Look
 from tasks.discover.probe import probe
 from tasks.discover.wishes import NewSource
-from tasks.ports import Fetcher, Parser
+from tasks.ports import Fetcher, Parser, Wanted
 
 SHOWN = 3
 
@@ -15,6 +15,13 @@ async def preview_source(fetcher: Fetcher, parser: Parser, new: NewSource) -> di
     look = Look(new.url, headers=new.headers, map=new.map, include=new.include, limit=new.limit,
                 fragment_routes=new.fragment_routes)
     return await preview(fetcher, parser, look, new.kind, new.name)
+
+
+async def sample_json(fetcher: Fetcher, parser: Parser, new: NewSource) -> dict[str, Any]:
+    """What a JSON API answers, for somebody who makes a map of it: see ``json_sample``."""
+    fetched = await fetcher.fetch(new.url, Wanted.JSON, None, new.headers)
+    return await parser.parse("json_sample", fetched.body, {
+        "url": fetched.final_url, "media_type": fetched.media_type, "charset": fetched.charset})
 
 
 async def preview(

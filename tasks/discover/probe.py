@@ -17,6 +17,10 @@ WANTED = {AUTO: Wanted.ANY, SourceKind.FEED: Wanted.FEED, SourceKind.SITEMAP: Wa
           SourceKind.PAGE: Wanted.PAGE, SourceKind.LISTING: Wanted.PAGE}
 
 
+class NeedsMap(Permanent):
+    """It is a JSON API: it can be read once its owner says where the items are."""
+
+
 async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list[Found]:
     """What an address is, looked at as ``kind``; of what ``auto`` finds the best first, the page itself last.
 
@@ -33,7 +37,7 @@ async def probe(fetcher: Fetcher, parser: Parser, look: Look, kind: str) -> list
             raise refusal(look.url, "feed", offer)
         refuse_broken(look.url, "feed", offer)
         if fetched.media_type.endswith("json"):
-            raise Permanent(f"{look.url} answers with JSON that is no feed: add it as kind json, with a map "
+            raise NeedsMap(f"{look.url} answers with JSON that is no feed: add it as kind json, with a map "
                             "like --map items=data.posts --map url=link")
     if kind in {AUTO, SourceKind.SITEMAP}:
         offer = await sitemap.offer_of(fetched, fetcher, parser, look)

@@ -1,6 +1,6 @@
 """What the owner decides about refused versions, and the report that helps to decide."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -55,6 +55,20 @@ def reject(db: Database, document_id: UUID) -> bool:
             take_back(session, document_id, version)
         move(session, document_id, DocumentState.REJECTED, REJECTED)
         return True
+
+
+def decide_all(
+    db: Database, documents: Sequence[UUID], decision: Callable[[Database, UUID], bool]
+) -> dict[UUID, str]:
+    """``release`` or ``reject`` each of them; why not, of those for which that could not be done."""
+    left: dict[UUID, str] = {}
+    for document in documents:
+        try:
+            if not decision(db, document):
+                left[document] = "no gate has refused what it says: there is nothing to decide"
+        except ValueError as error:
+            left[document] = str(error)
+    return left
 
 
 def judged(session: Session, document_id: UUID) -> Any:

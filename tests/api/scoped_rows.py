@@ -92,8 +92,9 @@ class Cell:
             GateResult(gate="versions", expectation="x", severity="warning", reason=told, observed="",
                        source_id=self.source, document_id=self.document, version_id=self.version, **of),
             Poll(source_id=self.source, started_at=NOW, finished_at=NOW, outcome="new", reason=told, **of),
-            UsageEvent(retrieval_id=self.retrieval, query=told, label="K1", used=True, score={"total": 0.5, "freshness": 1},
-                       document_id=self.document, version_id=self.version, chunk_id=self.chunk, **of),
+            UsageEvent(retrieval_id=self.retrieval, query=told, label="K1", used=True,
+                       score={"total": 0.5, "freshness": 1}, document_id=self.document,
+                       version_id=self.version, chunk_id=self.chunk, **of),
             Interest(topic=told, strength=1, kept=True, **of),
             Judgment(id=self.judgment, query=told, question=told, document_id=self.document, good=True, **of),
         ]

@@ -157,7 +157,7 @@ async def test_json_by_another_name_is_json(api: httpx.AsyncClient, sent: str) -
     ("call", "told"),
     [
         ("GET /v1/documents?source_id=abc",
-         "source_id is not known here: known are state, source, q, limit, after"),
+         "source_id is not known here: known are state, source, q, content_type, limit, after"),
         ("GET /v1/documents?limit=5&lim\nit=1&offset=2", "lim\ufffdit is not known here"),
         ("GET /v1/sources?kind=feed", "kind is not known here: there are no parameters"),
         ("POST /v1/sources/poll?all=1", "all"),

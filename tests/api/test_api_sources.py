@@ -62,7 +62,9 @@ async def test_a_poll_is_started_and_can_be_followed(api: httpx.AsyncClient, hou
     assert household.runs.started[-1] == ("poll", {"source_ids": [identity]})
     household.runs.join()
     run = (await api.get(f"/v1/runs/{answer.json()['flow_run_id']}")).json()
-    assert run == {"id": answer.json()["flow_run_id"], "state": "completed", "message": None}
+    identity_of_run = answer.json()["flow_run_id"]
+    assert run == {"id": identity_of_run, "state": "completed", "message": None,
+                   "url": f"http://127.0.0.1:4200/runs/flow-run/{identity_of_run}"}
     source = (await api.get(f"/v1/sources/{identity}")).json()
     assert (source["last_poll"]["outcome"], len(source["polls"])) == ("unchanged", 2)
 

@@ -4,8 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -22,10 +24,18 @@ from tasks.answer.tuning import Tuning
 
 Json = dict[str, Any]
 
+RECORDED = Path(__file__).with_name("recorded.json")  # by tests/e2e/recording.py
 TOKEN = "the-token-of-this-data-folder"
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 BEFORE, AFTER = "The tower was begun in 1887. ", "\n\nIt was to stand for twenty years."
 EXCERPT = "Its lifts are moved by water under pressure,\nas they were when it opened."
+
+
+@cache
+def recorded() -> dict[str, Json]:
+    """What the real API said, by method and path; tests/e2e holds it to what that says now."""
+    told: dict[str, Json] = json.loads(RECORDED.read_text("utf-8"))
+    return told
 
 
 def known(name: str) -> UUID:
@@ -97,7 +107,9 @@ def source(name: str = "Tower news", **changes: Any) -> Json:
         "failures": 0, "health": "2 new, of 30 offered", "last_poll": poll(),
         "documents": {"indexed": 28, "needs_browser": 2}, "unfinished": 0, "map": {}, "zone": "UTC",
         "tags": [], "headers": [], "last_good_at": at, "moved_to": None,
-        "fragment_routes": False, "crawl_delay": None,
+        "fragment_routes": False, "crawl_delay": None, "flags": [], "held": None,
+        "looks": [{"at": at, "outcome": "new", "reason": "2 new", "new": 2}],
+        "days": [{"day": "2026-03-14", "new": 2}],
     } | changes
 
 
@@ -196,7 +208,13 @@ class Api:
         self.answers["GET /v1/freshness"] = ageing(*documents)
 
     def lists(self, *sources: Json) -> None:
-        self.answers["GET /v1/sources"] = {"sources": list(sources)}
+        unwell = sum(source["failures"] > 0 for source in sources)
+        counts = {"all": len(sources), "unwell": unwell, "paused": 0}
+        self.answers["GET /v1/sources/page"] = {"sources": list(sources), "next": None, "counts": counts}
+
+    def records(self) -> None:
+        """From now on it says what the real one said of a library of 300 documents."""
+        self.answers |= recorded()
 
     @property
     def questions(self) -> list[str]:
@@ -220,12 +238,14 @@ def handler(api: Api) -> type[BaseHTTPRequestHandler]:
                 self.answer(problem(401, "unauthenticated", "This token is unknown or revoked."))
             else:
                 missing = problem(404, "not_found", "There is no such citation.")
-                self.answer(api.answers.get(f"{self.command} {self.path}", missing))
+                asked = f"{self.command} {self.path}"
+                self.answer(api.answers.get(asked, api.answers.get(asked.partition("?")[0], missing)))
 
-        do_POST = do_PUT = do_GET  # noqa: N815 - the names that http.server calls
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the names that http.server calls
 
         def answer(self, document: Json) -> None:
-            self.send_response(document.get("status", 200))
+            status = document.get("status")  # of a problem; how the whole is, is told by the same name
+            self.send_response(status if isinstance(status, int) else 200)
             self.end_headers()
             self.wfile.write(json.dumps(document).encode())
 
@@ -242,7 +262,7 @@ def problem(status: int, code: str, detail: str) -> Json:
 Open = Callable[..., AppTest]  # a file of dashboards/, and what the address says after the question mark
 Read = Callable[[AppTest], "Words"]
 
-INLINE = {"a", "b", "bdi", "code", "i", "mark", "span"}
+INLINE = {"a", "b", "bdi", "code", "del", "i", "ins", "mark", "span"}
 
 
 class Words(HTMLParser):

@@ -7,8 +7,10 @@ from stand_in import TOKEN, Api, Open, Read, problem, source
 
 from almanac.stack.state import state_file
 
-SCREENS = [("today.py", {}), ("search.py", {"q": "lifts"}), ("freshness.py", {}), ("sources.py", {})]
-ASKED = ("POST /v1/retrieve", "GET /v1/sources", "GET /v1/today?days=1", "GET /v1/freshness")
+SCREENS = [("today.py", {}), ("search.py", {"q": "lifts"}), ("freshness.py", {}), ("sources.py", {}),
+           ("documents.py", {}), ("quality.py", {}), ("system.py", {})]
+ASKED = ("POST /v1/retrieve", "GET /v1/sources/page", "GET /v1/today?days=1", "GET /v1/freshness",
+         "GET /v1/sources/names", "GET /v1/quality/rates", "GET /v1/system")
 everywhere = pytest.mark.parametrize(("file", "query"), SCREENS)
 
 

@@ -18,7 +18,7 @@ from models.extracted import Extracted
 from models.session import Database
 from models.tables import Source
 from tasks.analyse.built_in import BuiltIn
-from tasks.discover import feed, json_rows, opml, sitemap
+from tasks.discover import feed, json_rows, json_sample, opml, sitemap
 from tasks.errors import Permanent
 from tasks.extract import files, head, note
 from tasks.keep.files import Doors
@@ -68,7 +68,8 @@ class Site:
 
 
 OFFERING: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "feed": feed.parse, "json": json_rows.parse, "sitemap": sitemap.parse, "opml": opml.parse,
+    "feed": feed.parse, "json": json_rows.parse, "json_sample": json_sample.parse, "sitemap": sitemap.parse,
+    "opml": opml.parse,
     "head": head.parse, "note": note.parse, "file": files.parse,
 }
 

@@ -94,8 +94,8 @@ def test_sources_come_by_name_with_their_last_poll_and_their_documents(rows: Row
     assert (found["id"], found["url"], found["include"], found["health"]) == (
         str(source.id), source.url, ["*/news/*"], "well"
     )
-    assert found.keys() == {
-        *reports.SOURCE, "last_poll", "documents", "unfinished", "flapping", "crawl_delay"}
+    assert found.keys() == {*reports.SOURCE, "last_poll", "documents", "unfinished", "crawl_delay",
+                            "flags"}
 
 
 def test_unfinished_is_what_is_on_its_way(rows: Rows) -> None:
@@ -180,7 +180,7 @@ def test_a_document_shows_the_version_that_answers(rows: Rows) -> None:
     rows.version(document, 2, "two")
     rows.answer(document, first)
     found = json.loads(json.dumps(reports.document(rows.db.caller(MINE), document.id)))
-    assert found.keys() == {*reports.DOCUMENT, "source", "version", "file"}
+    assert found.keys() == {*reports.DOCUMENT, "source", "content_type", "version", "file"}
     assert (found["title"], found["author"], found["source"]) == ("Title", "Ada", "The Tidings")
     version = found["version"]
     assert version.keys() == {*reports.VERSION, "blocks", "text", "analysis"}
