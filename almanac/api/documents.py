@@ -20,6 +20,7 @@ from tasks.index import follow, pieces
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
 Limit = Annotated[int, Query(ge=1, le=500)]
+NOT_HELD = {DocumentState.INDEXED, DocumentState.REMOVED}  # the newest version of these waits for nothing
 Number = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 
 
@@ -47,9 +48,10 @@ def list_documents(
 
 
 def with_holds(documents: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
-    chosen, ids = context.settings, [UUID(document["id"]) for document in documents]
+    chosen, ids = context.settings, [UUID(each["id"]) for each in documents if each["state"] not in NOT_HELD]
     holds = follow.holds(
-        context.library.db, ids, chosen.articles_per_hour, chosen.articles_per_day, datetime.now(UTC))
+        context.library.db, ids, chosen.articles_per_hour, chosen.articles_per_day, datetime.now(UTC)
+    ) if ids else {}
     told = {identity: hold.to_json() for identity, hold in holds.items()}
     return [document | {"held": told.get(UUID(document["id"]))} for document in documents]
 
