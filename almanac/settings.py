@@ -108,6 +108,17 @@ class Settings(BaseSettings):
     keep_bytes: int = Field(
         96 * 1024 * 1024, ge=1, description="bytes of a file handed in, at most; never more than clamd's")
     mcp_calls_per_minute: int = Field(120, ge=1, description="tool calls a minute of one MCP caller, at most")
+    mcp_servers: Path | None = Field(
+        None, description="path of a JSON list of MCP servers whose tools may be used: name, command or url, "
+                          "tools")
+    assistant_browser: str = Field(
+        "auto", description="off, auto (where `make browser` has installed one), or http://…/mcp of its "
+                            "container: a browser for assistants")
+    assistant_browser_tools: list[str] = Field(
+        ["browser_navigate", "browser_navigate_back", "browser_snapshot", "browser_click",
+         "browser_wait_for"], description="tools of it that assistants may use")
+    tool_calls: int = Field(6, ge=0, description="calls of tools in one answer of the model, at most")
+    tool_characters: int = Field(20_000, ge=100, description="characters of a tool's answer, at most")
     starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
@@ -232,6 +243,22 @@ class Settings(BaseSettings):
         served = is_url(wanted, {"ws", "wss"}) and urlsplit(wanted).hostname
         if wanted not in {"off", "auto"} and not served:
             raise ValueError("write off, auto, or ws://host:port/ of a Playwright server")
+        return wanted
+
+    @field_validator("mcp_servers")
+    @classmethod
+    def of_servers(cls, path: Path | None) -> Path | None:
+        if path:
+            from tasks.outside.tools.servers import read_servers
+
+            read_servers(path.expanduser())
+        return path and path.expanduser().absolute()
+
+    @field_validator("assistant_browser")
+    @classmethod
+    def of_assistants(cls, wanted: str) -> str:
+        if wanted not in {"off", "auto"} and not is_server(wanted):
+            raise ValueError("write off, auto, or http://host:8931/mcp of its container")
         return wanted
 
     @field_validator("contact")

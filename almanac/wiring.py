@@ -26,6 +26,8 @@ from tasks.keep.converter import Either, Jailed
 from tasks.keep.files import Doors
 from tasks.keep.given import Limits
 from tasks.keep.store import ObjectStore
+from tasks.outside.tools.executor import Executor
+from tasks.outside.tools.toolbox import Toolbox
 from tasks.ports import (
     Analyser,
     Collections,
@@ -39,6 +41,7 @@ from tasks.ports import (
     Renderer,
 )
 from tasks.web import chromium
+from tasks.web.background import Background
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
 from tasks.web.policy import Policy
@@ -188,6 +191,23 @@ class Library:
         from tasks.outside.model_server import ModelServer
 
         return ModelServer(chosen.llm_url, chosen.llm_model, plain(chosen.llm_key), chosen.llm_seconds)
+
+    @Once
+    def toolbox(self) -> Toolbox:
+        """The servers whose tools the owner lets be used; none is connected before it is started."""
+        from almanac.tool_servers import curated
+
+        servers = curated(self.settings)
+        if not servers:
+            return Toolbox(self.db, [])
+        loop = Background("almanac-tools")
+        self._closing.callback(loop.close)
+        return Toolbox(self.db, servers, loop)
+
+    @Once
+    def executor(self) -> Executor:
+        """Where tools are used, whoever uses them."""
+        return Executor(self.toolbox.tools, self.settings.tool_characters)
 
     @Once
     def analyser(self) -> Analyser:

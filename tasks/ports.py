@@ -227,6 +227,27 @@ class LanguageModel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolSaid:
+    """What a tool answered, as it came; ``failed`` where it says that it could not do it."""
+
+    text: str
+    failed: bool = False
+
+
+class ToolServer(Protocol):
+    """Tools of somebody else's making. Belongs to one event loop."""
+
+    name: str
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], caller: str) -> ToolSaid:
+        """Use a tool of it for ``caller``, who is told apart from others.
+
+        Raises Transient (away, lost), Unsafe (address policy), Permanent.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
     """What filters need to know of a chunk."""

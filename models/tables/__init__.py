@@ -3,7 +3,7 @@
 from models.tables.answering import Interest, Judgment, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
-from models.tables.keeping import ApiToken, Artifact, UploadTicket
+from models.tables.keeping import ApiToken, Artifact, ToolPin, UploadTicket
 from models.tables.reading import CrawlDelay, Document, DocumentVersion, HostPause, Poll, Source
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Poll",
     "Source",
     "Table",
+    "ToolPin",
     "UploadTicket",
     "UsageEvent",
     "VersionAnalysis",

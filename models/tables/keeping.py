@@ -1,4 +1,4 @@
-"""What is handed in, and who may come in."""
+"""What is handed in, who may come in, and which tools may be used."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -83,3 +83,14 @@ class ApiToken(Table):
     revoked_at: Mapped[datetime | None]
 
     __table_args__ = (scoped(),)
+
+
+class ToolPin(Table):
+    """A tool of somebody else's server as it was when it was first seen, or last accepted."""
+
+    __tablename__ = "tool_pin"
+
+    server: Mapped[str] = mapped_column(primary_key=True)
+    tool: Mapped[str] = mapped_column(primary_key=True)
+    definition: Mapped[str]  # its description and schema as JSON; another character is another definition
+    pinned_at: Mapped[datetime] = mapped_column(server_default=NOW)

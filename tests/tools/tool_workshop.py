@@ -1,0 +1,61 @@
+"""A toolbox with the hostile server in it, and what a test does with it."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tasks.outside.tools.executor import Executor, Turn
+from tasks.outside.tools.toolbox import Toolbox
+from tasks.ports import ToolSaid
+from tasks.web.background import Background
+
+ANY = {"type": "object"}
+PATIENCE = 30.0  # seconds, on a slow machine
+
+
+@dataclass
+class Workshop:
+    """What a test has in hand: the toolbox, an executor, and the server's own files."""
+
+    toolbox: Toolbox
+    executor: Executor
+    folder: Path
+    loop: Background
+    turn: Turn = field(default_factory=lambda: Turn("a test", 100))
+
+    def offer(self, **tools: Mapping[str, Any]) -> None:
+        write_tools(self.folder, tools)
+
+    def close(self) -> None:
+        self.loop.close()
+
+    @property
+    def called(self) -> list[str]:
+        log = self.folder / "log"
+        return log.read_text().split() if log.exists() else []
+
+    def states(self) -> dict[str, str]:
+        [server] = self.toolbox.told()
+        return {tool["name"].partition("__")[2]: tool["state"] for tool in server["tools"]}
+
+    def wait_for(self, what: Callable[[], bool]) -> None:
+        until = time.monotonic() + PATIENCE
+        while not what():
+            assert time.monotonic() < until, self.toolbox.told()
+            time.sleep(0.01)
+
+    def wait_until_offered(self, tool: str) -> None:
+        self.wait_for(lambda: self.states()[tool] == "offered")
+
+    async def use(self, tool: str, **arguments: Any) -> ToolSaid:
+        return await self.executor.call(f"hostile__{tool}", arguments, self.turn)
+
+
+def write_tools(folder: Path, tools: Mapping[str, Mapping[str, Any]]) -> None:
+    listed = [{"name": name, "description": name, "inputSchema": ANY, **tool} for name, tool in tools.items()]
+    new = folder / "new"
+    new.write_text(json.dumps(listed))
+    new.replace(folder / "tools")
