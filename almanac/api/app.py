@@ -18,6 +18,7 @@ from almanac.api import (
     sources,
     system,
     tokens,
+    tools,
 )
 from almanac.api.assistants import PATH, mcp_app
 from almanac.api.context import Context
@@ -30,7 +31,7 @@ from almanac.settings import Settings
 from almanac.wiring import Library
 
 ROOMS = (
-    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, index, system,
+    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, index, tools, system,
 )
 
 

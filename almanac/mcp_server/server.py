@@ -1,4 +1,4 @@
-"""The five tools, for any transport."""
+"""Our five tools, and those of others that are handed on, for any transport."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +15,7 @@ from almanac import __version__
 from almanac.mcp_server import fence
 from almanac.mcp_server.desk import Desk, Json, Refusal
 from almanac.mcp_server.pace import Pace
+from almanac.mcp_server.tools_of_others import ToolsOfOthers
 from almanac.settings import Settings
 from tasks.answer.question import MAX_CHARACTERS, MAX_EXCERPTS
 from tasks.keep.given import LONGEST_ABOUT, LONGEST_NAME
@@ -53,6 +54,7 @@ def make_server(open_desk: Open, chosen: Settings, **choices: Any) -> FastMCP:
 
     add_reading(mcp, at_desk)
     add_keeping(mcp, at_desk, chosen)
+    mcp.add_provider(ToolsOfOthers(at_desk, open_desk))
     return mcp
 
 

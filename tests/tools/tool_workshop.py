@@ -1,17 +1,26 @@
 """A toolbox with the hostile server in it, and what a test does with it."""
 
 import json
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from models.session import Database
+from tasks.outside.tools.connection import Connection, Times
 from tasks.outside.tools.executor import Executor, Turn
-from tasks.outside.tools.toolbox import Toolbox
+from tasks.outside.tools.toolbox import Curated, Toolbox
+from tasks.outside.tools.transport import Streams, over_stdio
 from tasks.ports import ToolSaid
 from tasks.web.background import Background
 
+SERVER = Path(__file__).with_name("hostile_server.py")
 ANY = {"type": "object"}
 PATIENCE = 30.0  # seconds, on a slow machine
 
@@ -59,3 +68,27 @@ def write_tools(folder: Path, tools: Mapping[str, Mapping[str, Any]]) -> None:
     new = folder / "new"
     new.write_text(json.dumps(listed))
     new.replace(folder / "tools")
+
+
+@pytest.fixture
+def workshop(db: Database, tmp_path: Path) -> Iterator[Callable[..., Workshop]]:
+    """Starts the hostile server, or what ``opened`` opens; it offers what is listed, or ``first``."""
+    loops = []
+
+    def start(
+        *tools: str, first: Mapping[str, Any] | None = None,
+        opened: Callable[[], AbstractAsyncContextManager[Streams]] | None = None,
+        seconds: float = PATIENCE, longest: int = 1000, refresh: float = 0.05,
+    ) -> Workshop:
+        write_tools(tmp_path, {tool: {} for tool in tools} if first is None else first)
+        command = [sys.executable, "-S", str(SERVER), str(tmp_path / "tools"), str(tmp_path / "log")]
+        connection = Connection("hostile", tools, opened or partial(over_stdio, command, {}),
+                                Times(refresh, 0.05))
+        loops.append(Background("test-tools"))
+        toolbox = Toolbox(db, [Curated(connection, seconds, ask=True)], loops[-1])
+        toolbox.start()
+        return Workshop(toolbox, Executor(toolbox.tools, longest), tmp_path, loops[-1])
+
+    yield start
+    for loop in loops:
+        loop.close()

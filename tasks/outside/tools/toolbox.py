@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from models.session import Database
+from models.states import ToolState
 from tasks.outside.tools import pins
 from tasks.outside.tools.connection import Connection
 from tasks.outside.tools.definition import Definition
@@ -14,7 +15,6 @@ from tasks.outside.tools.executor import Tool
 from tasks.outside.tools.servers import public_name
 from tasks.ports import ToolSaid, ToolServer
 
-OFFERED, LACKING, CHANGED = "offered", "lacking", "changed"
 NOT_OFFERED = "its server does not offer it"
 
 T = TypeVar("T")
@@ -44,16 +44,16 @@ class Curated:
     def name(self) -> str:
         return self.connection.name
 
-    def state(self, tool: str) -> tuple[str, str | None]:
+    def state(self, tool: str) -> tuple[ToolState, str | None]:
         """Whether a tool may be used, and why not."""
         found = self.found.get(tool)
         if self.connection.why or found is None:
-            return LACKING, NOT_OFFERED if self.connection.why is None else None
+            return ToolState.LACKING, NOT_OFFERED if self.connection.why is None else None
         if isinstance(found, str):
-            return LACKING, found
+            return ToolState.LACKING, found
         if found.text != self.held.get(tool):
-            return CHANGED, "its server describes it otherwise than it was accepted"
-        return OFFERED, None
+            return ToolState.CHANGED, "its server describes it otherwise than it was accepted"
+        return ToolState.OFFERED, None
 
 
 class Toolbox:
@@ -85,7 +85,7 @@ class Toolbox:
         for server in self._servers:
             for tool in server.connection.wanted:
                 found = server.found.get(tool)
-                if server.state(tool)[0] == OFFERED and isinstance(found, Definition):
+                if server.state(tool)[0] is ToolState.OFFERED and isinstance(found, Definition):
                     yield Tool(public_name(server.name, tool), found.description, found.schema,
                                partial(self._run, server, tool), server.seconds, server.ask)
 
