@@ -30,8 +30,17 @@ PROXY_PORT = 8430  # in the network that the containers of the library and the b
 MEMORY_BYTES = 1_500_000_000
 WATCH = 2.0  # seconds between two looks at the memory
 IDLE = 300_000  # milliseconds without a call, after which the browser ends until the next one
-SCRIPT = "page.js"  # before a page's own: no side doors, and no dialog that would hold the browser
-QUIET = "for (const name of ['alert', 'confirm', 'prompt', 'print']) globalThis[name] = () => {};"
+SCRIPT = "page.js"  # which runs before a page's own
+ONE_WINDOW = "--block-new-web-contents"
+# No dialog that would hold the browser; what a click would open in a window of its own opens in this one.
+QUIET = """
+for (const name of ["alert", "confirm", "prompt", "print"]) globalThis[name] = () => {};
+globalThis.open = address => { if (navigator.userActivation.isActive) location = address; return null; };
+addEventListener("click", event => {
+  const link = event.target.closest?.("a[target]");
+  if (link) link.target = "_self";
+}, true);
+"""
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -66,7 +75,7 @@ class AssistantBrowser:
             async with self.proxy.open() as way_out:
                 launch = configuration(way_out, mark, agent, where, chromium.may_be_sandboxed())
                 (Path(folder) / "config.json").write_text(json.dumps(launch))
-                (Path(folder) / SCRIPT).write_text(chromium.SIDE_DOORS + QUIET)
+                (Path(folder) / SCRIPT).write_text(page_script())
                 watching = asyncio.create_task(watch(mark))
                 try:
                     async with start([command, "--config", "config.json"], {"HOME": folder}, folder) as made:
@@ -89,6 +98,10 @@ class AssistantBrowser:
             raise Transient(f"the browser's container cannot be reached ({error.strerror})") from error
 
 
+def page_script() -> str:
+    return chromium.SIDE_DOORS + QUIET
+
+
 def configuration(way_out: str, mark: str, agent: str, where: str, sandbox: bool) -> Json:
     """The server's configuration file: nothing on disk that is not asked for, nothing around the proxy."""
     return {
@@ -97,7 +110,7 @@ def configuration(way_out: str, mark: str, agent: str, where: str, sandbox: bool
             "isolated": True,  # the profile is in memory
             "launchOptions": {
                 "headless": True, "executablePath": where, "chromiumSandbox": sandbox,
-                "args": list(chromium.switches(way_out, mark)),
+                "args": [*chromium.switches(way_out, mark), ONE_WINDOW],
                 "ignoreDefaultArgs": list(chromium.NOT_WANTED), "env": dict(chromium.ENVIRONMENT),
             },
             "contextOptions": {"acceptDownloads": False, "serviceWorkers": "block", "userAgent": agent},

@@ -9,11 +9,13 @@ from models.addresses import Address
 from tasks.errors import Permanent, StageError, Unsafe
 from tasks.ports import ToolSaid, ToolServer
 from tasks.web.assistant_browser import AssistantBrowser
+from tasks.web.policy import REMEDY
 
 NAVIGATE, SNAPSHOT, CLOSE = "browser_navigate", "browser_snapshot", "browser_close"
 BY_DEFAULT = (NAVIGATE, "browser_navigate_back", SNAPSHOT, "browser_click", "browser_wait_for")
 BLANK = "about:blank"
-PLACE = re.compile(r"^- (?:Page URL: |\d+: (?:\(current\) )?\[.*\]\()(.+?)\)?$", re.MULTILINE)
+PAGE = "### Page"
+PLACE = re.compile(r"^- Page URL: (.+)$", re.MULTILINE)
 FAILED_PAGE = "chrome-error:"
 TO_FILES = {"filename", "paths"}  # of this machine
 
@@ -37,7 +39,9 @@ class GuardedTools:
             said = await self._ask(tool, **arguments)
             seen = said if tool == SNAPSHOT else await self._ask(SNAPSHOT)
             await self._judge_places(seen)
-            return said if said is seen or said.failed else ToolSaid(f"{said.text}\n{seen.text}".strip())
+            if said is seen or said.failed:
+                return said
+            return ToolSaid(said.text.partition(PAGE)[0] + seen.text)
 
     async def _judge(self, arguments: Mapping[str, Any]) -> None:
         for name, value in leaves(arguments):
@@ -52,7 +56,10 @@ class GuardedTools:
             address = Address.parse(url if isinstance(url, str) else "")
         except ValueError as error:
             raise Unsafe(f"a url must be a public http or https address: {error}") from error
-        await self._browser.backend.addresses(address.host, address.port)
+        try:
+            await self._browser.backend.addresses(address.host, address.port)
+        except Unsafe as error:
+            raise Unsafe(reason_of(error)) from error
 
     async def _judge_places(self, seen: ToolSaid) -> None:
         """Have it leave where it may not stand, and say so. Raises StageErrors."""
@@ -64,10 +71,10 @@ class GuardedTools:
                 raise self._browser.proxy.overrun
         except Unsafe as error:
             left = await self._leave()
-            raise Unsafe(f"the page led to an address that is refused, {left}: {error.reason}") from error
+            raise Unsafe(f"the page led to where it may not, {left}: {reason_of(error)}") from error
         except StageError as error:
             left = await self._leave()
-            raise Permanent(f"the page could not be judged, {left}: {error.reason}") from error
+            raise Permanent(f"the page could not be loaded, {left}: {error.reason}") from error
         if not places and not seen.failed:
             await self._ask(CLOSE)
             raise Permanent("where the browser stands is not known: it was closed")
@@ -76,9 +83,8 @@ class GuardedTools:
         if place == BLANK:
             return
         if place.startswith(FAILED_PAGE):
-            for refusal in self._browser.proxy.refused.values():
-                raise refusal
-            return
+            refusals = sorted(self._browser.proxy.refused.values(), key=lambda it: not isinstance(it, Unsafe))
+            raise next(iter(refusals), Permanent("the browser says so"))
         await self._judge_address(place)
 
     async def _leave(self) -> str:
@@ -92,6 +98,11 @@ class GuardedTools:
 
     async def _ask(self, tool: str, **arguments: Any) -> ToolSaid:
         return await self._inside.call(tool, arguments, self._caller or "")
+
+
+def reason_of(error: Unsafe) -> str:
+    """Without the remedy that the library has, and this browser not: it is for public addresses only."""
+    return error.reason.removesuffix(f"; {REMEDY}")
 
 
 def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,8 @@ class Connection:
                         self._session, self.why = session, None
                         self._doubt.clear()
                         with suppress(TimeoutError):
-                            await asyncio.wait_for(self._doubt.wait(), self._times.refresh)
+                            async with asyncio.timeout(self._times.refresh):
+                                await self._doubt.wait()
             except Exception as error:  # whatever a stranger's server does ends its connection and no more
                 self.why = reason_of(error)
             finally:

@@ -30,7 +30,7 @@ TO_END = 2.0  # seconds after its input has ended, before it is killed
 CONNECT = 10.0
 SILENCE = 300.0
 
-Streams = tuple[MemoryObjectReceiveStream[Any], MemoryObjectSendStream[SessionMessage]]
+Streams = tuple[Any, Any]  # what the SDK's session reads from, and what it writes to
 
 
 class Counted:
