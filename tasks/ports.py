@@ -213,12 +213,42 @@ class Analyser(Protocol):
         ...
 
 
+class ToolCall(NamedTuple):
+    """What a model wants of a tool; ``arguments`` as it wrote them, which may be no JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Turn(NamedTuple):
+    """A model's next message: its text, or the calls whose answers it waits for."""
+
+    text: str
+    calls: Sequence[ToolCall] = ()
+
+
+class Tools(Protocol):
+    """What a model may use while it writes one answer. Called from no event loop."""
+
+    offered: Sequence[Mapping[str, Any]]
+    """Each tool's ``name``, ``description`` and ``parameters``, as models' servers take them."""
+
+    def use(self, call: ToolCall) -> str:
+        """What came of it, for the model to read; never an exception."""
+        ...
+
+
 class LanguageModel(Protocol):
     """A model that completes a conversation. Thread-safe; called from no event loop."""
 
     name: str
 
-    def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None = None) -> str:
+    def converse(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Turn:
+        """The next message of a conversation in which tools may be used. Raises what ``complete`` does."""
+        ...
+
+    def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> str:
         """The next message, a JSON object of the ``schema`` where the server can hold the model to one.
 
         ``messages`` have a ``role`` and a ``content``. Raises Transient (away, slow, overloaded), Postponed

@@ -8,7 +8,7 @@ from pydantic import Field
 from almanac.api.context import ByLibrarian, Caller, Context, InContext, owner_only
 from almanac.api.problems import Problem
 from almanac.api.words import Body
-from tasks.outside.tools.executor import Turn
+from tasks.outside.tools.executor import Budget
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
 
@@ -45,5 +45,5 @@ def accept(name: str, acceptance: Acceptance, context: InContext) -> None:
 
 
 async def use_tool(name: str, arguments: dict[str, Any], by: Caller, context: Context) -> dict[str, Any]:
-    said = await context.library.executor.call(name, arguments, Turn(by.name))
+    said = await context.library.executor.call(name, arguments, Budget(by.name))
     return {"text": said.text, "failed": said.failed}

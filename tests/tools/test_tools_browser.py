@@ -18,7 +18,7 @@ from almanac.stack.postgres import Postgres
 from almanac.tool_servers import leash
 from models.session import Database
 from tasks.outside.tools.connection import Connection, Times
-from tasks.outside.tools.executor import Executor, Turn
+from tasks.outside.tools.executor import Budget, Executor
 from tasks.outside.tools.toolbox import Curated, Toolbox
 from tasks.outside.tools.transport import over_stdio
 from tasks.ports import ToolSaid
@@ -115,7 +115,8 @@ class Quay:
         return asyncio.run(self.loop.run(work))
 
     def use(self, tool: str, caller: str = "me", **arguments: Any) -> ToolSaid:
-        said: ToolSaid = asyncio.run(self.executor.call(f"browser__browser_{tool}", arguments, Turn(caller)))
+        name = f"browser__browser_{tool}"
+        said: ToolSaid = asyncio.run(self.executor.call(name, arguments, Budget(caller)))
         return said
 
     def go(self, path: str, caller: str = "me") -> ToolSaid:

@@ -14,7 +14,7 @@ import pytest
 
 from models.session import Database
 from tasks.outside.tools.connection import Connection, Times
-from tasks.outside.tools.executor import Executor, Turn
+from tasks.outside.tools.executor import Budget, Executor
 from tasks.outside.tools.toolbox import Curated, Toolbox
 from tasks.outside.tools.transport import Streams, over_stdio
 from tasks.ports import ToolSaid
@@ -33,7 +33,7 @@ class Workshop:
     executor: Executor
     folder: Path
     loop: Background
-    turn: Turn = field(default_factory=lambda: Turn("a test", 100))
+    turn: Budget = field(default_factory=lambda: Budget("a test", 100))
 
     def offer(self, **tools: Mapping[str, Any]) -> None:
         write_tools(self.folder, tools)
