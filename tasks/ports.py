@@ -234,6 +234,11 @@ class Tools(Protocol):
     offered: Sequence[Mapping[str, Any]]
     """Each tool's ``name``, ``description`` and ``parameters``, as models' servers take them."""
 
+    @property
+    def left(self) -> int:
+        """How many calls may still be made; 0 where there is nothing to call."""
+        ...
+
     def use(self, call: ToolCall) -> str:
         """What came of it, for the model to read; never an exception."""
         ...

@@ -80,8 +80,13 @@ class AnswerTools:
 
     def __init__(self, executor: Executor, turn: Budget, tools: Mapping[str, Tool]) -> None:
         self._executor, self._turn, self._tools = executor, turn, tools
-        self.offered = [{"name": tool.name, "description": tool.description, "parameters": tool.schema}
-                        for tool in tools.values()]
+        self.offered: Sequence[Mapping[str, Any]] = [
+            {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+            for tool in tools.values()]
+
+    @property
+    def left(self) -> int:
+        return self._turn.calls if self.offered else 0
 
     def use(self, call: ToolCall) -> str:
         try:
