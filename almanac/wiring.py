@@ -7,7 +7,7 @@ from importlib.resources import files
 from os import getpid
 from platform import node
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
@@ -26,8 +26,6 @@ from tasks.keep.converter import Either, Jailed
 from tasks.keep.files import Doors
 from tasks.keep.given import Limits
 from tasks.keep.store import ObjectStore
-from tasks.outside.tools.executor import Executor
-from tasks.outside.tools.toolbox import Toolbox
 from tasks.ports import (
     Analyser,
     Collections,
@@ -45,6 +43,10 @@ from tasks.web.background import Background
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
 from tasks.web.policy import Policy
+
+if TYPE_CHECKING:
+    from tasks.outside.tools.executor import Executor
+    from tasks.outside.tools.toolbox import Toolbox
 
 PARSERS = {
     "page": "tasks.extract.page:parse",
@@ -193,9 +195,10 @@ class Library:
         return ModelServer(chosen.llm_url, chosen.llm_model, plain(chosen.llm_key), chosen.llm_seconds)
 
     @Once
-    def toolbox(self) -> Toolbox:
+    def toolbox(self) -> "Toolbox":
         """The servers whose tools the owner lets be used; none is connected before it is started."""
-        from almanac.tool_servers import curated
+        from almanac.tool_servers import curated  # brings the MCP SDK, which other processes need not pay
+        from tasks.outside.tools.toolbox import Toolbox
 
         servers = curated(self.settings)
         if not servers:
@@ -205,8 +208,10 @@ class Library:
         return Toolbox(self.db, servers, loop)
 
     @Once
-    def executor(self) -> Executor:
+    def executor(self) -> "Executor":
         """Where tools are used, whoever uses them."""
+        from tasks.outside.tools.executor import Executor
+
         return Executor(self.toolbox.tools, self.settings.tool_characters)
 
     @Once

@@ -140,6 +140,7 @@ def test_a_change_is_shown_and_accepted_as_it_was_shown(shop: Workshop, almanac:
     assert "there is no tool hostile__orders" in almanac("tool", "show", "hostile__orders").err
     shop.offer(echo=CHANGED)
     shop.wait_for(lambda: shop.states()["echo"] == "changed")
+    assert "changed hostile__echo, not used until accepted" in almanac("doctor").out
     shown = almanac("tool", "show", "hostile__echo").out
     assert shown.index("accepted:\necho") < shown.index("offered now:\nSends[2J your notes")
     refused = almanac("tool", "accept", "hostile__echo")

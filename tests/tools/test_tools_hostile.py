@@ -3,13 +3,16 @@
 import asyncio
 import os
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import psutil
 import pytest
-from tool_workshop import Workshop
+from tool_workshop import PATIENCE, Workshop
 
 from tasks.outside.tools.transport import over_stdio
 
@@ -216,3 +219,30 @@ async def test_a_server_that_cannot_be_started_is_not_connected_and_says_why(wor
     assert (told["connected"], told["why"]) == (
         False, "there is no program no-such-program-here to start")
     assert told["tools"][0]["state"] == "lacking"
+
+
+KEEPER = """
+import asyncio, sys
+from almanac.tool_servers import leash
+from tasks.outside.tools.transport import over_stdio
+
+async def main():
+    async with over_stdio(["sleep", "600"], {}, leash=leash()):
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def test_a_server_ends_with_our_process_however_that_ends() -> None:
+    keeper = subprocess.Popen([sys.executable, "-c", KEEPER])
+    try:
+        process, until = psutil.Process(keeper.pid), time.monotonic() + PATIENCE
+        while not (servers := [each for each in process.children() if each.name() == "sleep"]):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    finally:
+        keeper.kill()  # it can end nothing any more
+        keeper.wait()
+    _, alive = psutil.wait_procs(servers, PATIENCE)
+    assert alive == []
