@@ -29,7 +29,8 @@ def curated(chosen: Settings) -> list[Curated]:
 def connection_to(server: CuratedServer) -> Connection:
     opened = (partial(over_http, server.url, server.headers) if server.url
               else partial(over_stdio, server.command, server.env, leash=leash()))
-    return Connection(server.name, server.tools, opened)
+    secrets = [*server.env.values(), *server.headers.values()]
+    return Connection(server.name, server.tools, opened, secrets=secrets)
 
 
 def browser_for(chosen: Settings) -> Curated | None:

@@ -19,7 +19,7 @@ STRANGE = ToolAnnotations(readOnlyHint=False, openWorldHint=True)
 class ToolsOfOthers(Provider):
     """What the caller's desk tells of tools, at each moment."""
 
-    def __init__(self, at_desk: Callable[[], Any], look: Callable[[], Any]) -> None:
+    def __init__(self, at_desk: Callable[..., Any], look: Callable[[], Any]) -> None:
         """``look`` is a desk whose use counts as no call."""
         super().__init__()
         self._at_desk, self._look = at_desk, look
@@ -41,13 +41,13 @@ class HandedOn(Tool):
     _at_desk: Any = PrivateAttr()
 
     @classmethod
-    def of(cls, told: Json, at_desk: Callable[[], Any]) -> "HandedOn":
+    def of(cls, told: Json, at_desk: Callable[..., Any]) -> "HandedOn":
         tool = cls(name=told["name"], description=told["description"], parameters=told["schema"],
                    annotations=STRANGE)
         tool._at_desk = at_desk
         return tool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        async with self._at_desk() as desk:
+        async with self._at_desk(None) as desk:  # the executor has their limits
             said = await desk.use_tool(self.name, arguments)
         return ToolResult(content=said["text"], is_error=said["failed"])

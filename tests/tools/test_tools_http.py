@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
                         "serverInfo": {"name": "hostile", "version": "1"}}
             case "tools/list":
                 return {"tools": [{"name": tool, "inputSchema": {"type": "object"}} for tool in TOOLS]}
-        return {"content": [{"type": "text", "text": "fine"}]}
+        return {"content": [{"type": "text", "text": f"fine, {self.headers['X-Key']}"}]}
 
     def reply(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -113,14 +113,14 @@ def server(other: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def shop(workshop: Start, server: Server) -> Workshop:
-    shop = workshop(*TOOLS, opened=partial(over_http, server.url, {"X-Key": SECRET}))
+    shop = workshop(*TOOLS, opened=partial(over_http, server.url, {"X-Key": SECRET}), secrets=[SECRET])
     shop.wait_until_offered("echo")
     return shop
 
 
 async def test_a_tool_over_http_is_sent_what_the_owner_set(shop: Workshop, server: Server) -> None:
     said = await shop.use("echo")
-    assert said.text.splitlines()[2] == "> fine"
+    assert said.text.splitlines()[2] == "> fine, ********"
     assert set(server.keys) == {SECRET}
     assert SECRET not in json.dumps(shop.toolbox.told())
 

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,12 +78,12 @@ def workshop(db: Database, tmp_path: Path) -> Iterator[Callable[..., Workshop]]:
     def start(
         *tools: str, first: Mapping[str, Any] | None = None,
         opened: Callable[[], AbstractAsyncContextManager[Streams]] | None = None,
-        seconds: float = PATIENCE, longest: int = 1000, refresh: float = 0.05,
+        seconds: float = PATIENCE, longest: int = 1000, refresh: float = 0.05, secrets: Sequence[str] = (),
     ) -> Workshop:
         write_tools(tmp_path, {tool: {} for tool in tools} if first is None else first)
         command = [sys.executable, "-S", str(SERVER), str(tmp_path / "tools"), str(tmp_path / "log")]
         connection = Connection("hostile", tools, opened or partial(over_stdio, command, {}),
-                                Times(refresh, 0.05))
+                                Times(refresh, 0.05), secrets)
         loops.append(Background("test-tools"))
         toolbox = Toolbox(db, [Curated(connection, seconds, ask=True)], loops[-1])
         toolbox.start()

@@ -30,6 +30,8 @@ from tasks.ports import ToolSaid
 
 MOST_PAGES = 20  # of a list of tools
 SECONDS_TO_ANSWER = 20.0  # a hello, or a list
+SHORTEST_SECRET = 6  # characters: what is shorter is a choice, such as "true"
+MASK = "********"
 US = Implementation(name="Almanac", version="1")
 
 
@@ -44,17 +46,19 @@ class Times:
 class Connection:
     """Implements ports.ToolServer, in the event loop that ``keep`` runs in.
 
-    ``opened`` makes the way to the server; of what it offers only ``wanted`` is looked at.
+    ``opened`` makes the way to the server; of what it offers only ``wanted`` is looked at. What was given to
+    it as ``secrets`` is masked in what it answers.
     """
 
     def __init__(
         self, name: str, wanted: Iterable[str], opened: Callable[[], AbstractAsyncContextManager[Streams]],
-        times: Times | None = None,
+        times: Times | None = None, secrets: Iterable[str] = (),
     ) -> None:
         self.name = name
         self.wanted = tuple(wanted)
         self.why: str | None = "it has not been asked yet"
         self._opened, self._times = opened, times or Times()
+        self._secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
         self._session: ClientSession | None = None
         self._doubt = asyncio.Event()
 
@@ -91,13 +95,19 @@ class Connection:
             if error.code == CONNECTION_CLOSED:
                 self._session, self.why = None, "its connection was lost"
                 raise Transient(f"{self.name} was lost while it worked; it is connected again") from error
-            return ToolSaid(error.message, failed=True)
+            return ToolSaid(self._without_secrets(error.message), failed=True)
         except ValidationError as error:
             raise Permanent(f"{self.name} gave an answer that is no tool's result") from error
         finally:
             if not well:  # also when nobody waits any longer: is it still there?
                 self._doubt.set()
-        return ToolSaid(text_of(result), failed=result.is_error)
+        return ToolSaid(self._without_secrets(text_of(result)), failed=result.is_error)
+
+    def _without_secrets(self, text: str) -> str:
+        """Some servers repeat what they were given, in what they say of an error first of all."""
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[ClientSession]:
