@@ -37,6 +37,9 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
             return text("long " * 100_000)
         case "hang":
             time.sleep(3600)
+        case "slow":
+            time.sleep(2.5)
+            return text("at last")
         case "crash":
             os._exit(3)
         case "nonsense":

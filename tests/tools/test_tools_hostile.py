@@ -14,6 +14,7 @@ import psutil
 import pytest
 from tool_workshop import PATIENCE, Workshop
 
+from almanac.tool_servers import leash
 from tasks.outside.tools.transport import over_stdio
 
 pytestmark = pytest.mark.database
@@ -171,6 +172,16 @@ async def test_a_call_that_hangs_ends_in_its_time_and_so_does_the_server(
     assert shop.called == ["hang"]
 
 
+async def test_a_call_under_way_is_not_disturbed_by_the_next_list(
+    workshop: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.outside.tools.connection.SECONDS_TO_ANSWER", 1.5)
+    shop = workshop("slow")
+    shop.wait_until_offered("slow")
+    said = await shop.use("slow")
+    assert (said.failed, said.text.splitlines()[2]) == (False, "> at last")
+
+
 async def test_what_is_no_result_and_what_fails_are_told(workshop: Start) -> None:
     shape = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
     shop = workshop("nonsense", "fail", "shaped", "mixed", first={
@@ -222,12 +233,12 @@ async def test_a_server_that_cannot_be_started_is_not_connected_and_says_why(wor
 
 
 KEEPER = """
-import asyncio, sys
-from almanac.tool_servers import leash
+import asyncio, os, sys
 from tasks.outside.tools.transport import over_stdio
 
 async def main():
-    async with over_stdio(["sleep", "600"], {}, leash=leash()):
+    leash = [str(os.getpid()) if word == sys.argv[1] else word for word in sys.argv[2:]]
+    async with over_stdio(["sleep", "600"], {}, leash=leash):
         await asyncio.sleep(600)
 
 asyncio.run(main())
@@ -235,7 +246,7 @@ asyncio.run(main())
 
 
 def test_a_server_ends_with_our_process_however_that_ends() -> None:
-    keeper = subprocess.Popen([sys.executable, "-c", KEEPER])
+    keeper = subprocess.Popen([sys.executable, "-c", KEEPER, str(os.getpid()), *leash()])
     try:
         process, until = psutil.Process(keeper.pid), time.monotonic() + PATIENCE
         while not (servers := [each for each in process.children() if each.name() == "sleep"]):

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+import anyio
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -60,7 +61,8 @@ class Connection:
         self._opened, self._times = opened, times or Times()
         self._secrets = [each for each in secrets if len(each) >= SHORTEST_SECRET]
         self._session: ClientSession | None = None
-        self._doubt = asyncio.Event()
+        self._doubt, self._idle, self._calls = asyncio.Event(), asyncio.Event(), 0
+        self._idle.set()
 
     async def keep(self, seen: Callable[[Mapping[str, Definition | str]], Awaitable[None]]) -> None:
         """Stay connected. ``seen`` is told each definition that it offers, or what is wrong with it."""
@@ -69,6 +71,7 @@ class Connection:
             try:
                 async with self._connected() as session:
                     while True:
+                        await self._idle.wait()  # some servers do one thing at a time
                         await seen(await self._list(session))
                         self._session, self.why = session, None
                         self._doubt.clear()
@@ -83,25 +86,37 @@ class Connection:
                 await asyncio.sleep(self._times.retry)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], caller: str) -> ToolSaid:
-        if self._session is None:
-            raise Transient(f"{self.name} is not connected: {self.why}")
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        try:
+            with self._in_use() as session:
+                # Not by call_tool, which would hold the answer against a schema of the server's own making.
+                result = await session.send_request(request, CallToolResult)
+        except (MCPError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            if isinstance(error, MCPError) and error.code != CONNECTION_CLOSED:
+                return ToolSaid(self._without_secrets(error.message), failed=True)
+            self.why = "its connection was lost"
+            raise Transient(f"{self.name} was lost while it worked; it is connected again") from error
+        except (ValidationError, RuntimeError) as error:
+            raise Permanent(f"{self.name} gave an answer that is no tool's result") from error
+        return ToolSaid(self._without_secrets(text_of(result)), failed=result.is_error)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[ClientSession]:
+        """The session, for one call; when that does not end well, it is seen whether it is still there."""
+        if self._session is None or self.why:
+            raise Transient(f"{self.name} is not connected: {self.why}")
+        self._calls += 1
+        self._idle.clear()
         well = False
         try:
-            # Not by call_tool, which would hold the answer against a schema of the server's own making.
-            result = await self._session.send_request(request, CallToolResult)
+            yield self._session
             well = True
-        except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
-                self._session, self.why = None, "its connection was lost"
-                raise Transient(f"{self.name} was lost while it worked; it is connected again") from error
-            return ToolSaid(self._without_secrets(error.message), failed=True)
-        except ValidationError as error:
-            raise Permanent(f"{self.name} gave an answer that is no tool's result") from error
         finally:
-            if not well:  # also when nobody waits any longer: is it still there?
+            self._calls -= 1
+            if not self._calls:
+                self._idle.set()
+            if not well:
                 self._doubt.set()
-        return ToolSaid(self._without_secrets(text_of(result)), failed=result.is_error)
 
     def _without_secrets(self, text: str) -> str:
         """Some servers repeat what they were given, in what they say of an error first of all."""

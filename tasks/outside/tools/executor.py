@@ -64,10 +64,11 @@ class Executor:
         turn.calls -= 1
         try:
             check_arguments(arguments, dict(tool.schema))
-            async with asyncio.timeout(tool.seconds):
-                said = await tool.run(arguments, turn.caller)
         except ValueError as error:
             return ToolSaid(f"{name} does not take these arguments: {error}", failed=True)
+        try:
+            async with asyncio.timeout(tool.seconds):
+                said = await tool.run(arguments, turn.caller)
         except TimeoutError:
             return ToolSaid(f"{name} did not answer within {tool.seconds:g} seconds.", failed=True)
         except StageError as error:

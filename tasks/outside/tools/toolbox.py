@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from sqlalchemy.exc import DBAPIError
+
 from models.session import Database
 from models.states import ToolState
+from tasks.errors import Transient
 from tasks.outside.tools import pins
 from tasks.outside.tools.connection import Connection
 from tasks.outside.tools.definition import Definition
@@ -70,7 +73,10 @@ class Toolbox:
 
     async def _see(self, server: Curated, found: Mapping[str, Definition | str]) -> None:
         texts = {tool: one.text for tool, one in found.items() if isinstance(one, Definition)}
-        server.held = await asyncio.to_thread(pins.pinned, self._db, server.name, texts)
+        try:
+            server.held = await asyncio.to_thread(pins.pinned, self._db, server.name, texts)
+        except DBAPIError as error:
+            raise Transient("what was accepted of it cannot be read: the database is away") from error
         server.found = found
 
     def told(self) -> list[Json]:
