@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from almanac.api import documents, keep, retrieval, sources, system, tools
-from almanac.api.context import Caller, Context, bearer_of, librarian
+from almanac.api.context import Caller, Context, bearer_of
 from almanac.api.problems import field_of, message_of, sentence
 from almanac.mcp_server.desk import STATUS, Json, Refusal
 from almanac.mcp_server.server import make_server
@@ -74,14 +74,14 @@ class Inside:
         return {name: shown[name] for name in STATUS}
 
     async def tools(self) -> list[Json]:
-        if LIBRARY_SCOPE not in self._by.scopes:
+        if not tools.may_use(self._by):
             return []
         offered = self._context.library.executor.offered().values()
         return [{"name": it.name, "description": it.description, "schema": it.schema} for it in offered]
 
     async def use_tool(self, name: str, arguments: Json) -> Json:
         with told():
-            return await tools.use_tool(name, arguments, await librarian(self._by), self._context)
+            return await tools.use_tool(name, arguments, await tools.user(self._by), self._context)
 
     async def _call(self, handler: Callable[..., Any], *arguments: Any) -> Any:
         with told():

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
-from almanac.api.context import ByLibrarian, Caller, Context, InContext, owner_only
+from almanac.api.context import By, Caller, Context, InContext, owner_only
 from almanac.api.problems import Problem
 from almanac.api.words import Body
+from models.tables import LIBRARY_SCOPE
 from tasks.outside.tools.executor import Budget
 
 router = APIRouter(prefix="/v1/tools", tags=["tools"])
@@ -25,14 +26,29 @@ class Acceptance(Body):
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+async def user(by: By) -> Caller:
+    """A caller who may use tools: to read the library is enough, since they change nothing in it."""
+    if not may_use(by):
+        raise Problem(403, f"This token lacks the scope “{LIBRARY_SCOPE}”: the owner can make another.",
+                      "scope_missing")
+    return by
+
+
+def may_use(by: Caller) -> bool:
+    return LIBRARY_SCOPE in by.scopes
+
+
+ByUser = Annotated[Caller, Depends(user)]
+
+
 @router.get("")
-def list_tools(by: ByLibrarian, context: InContext) -> dict[str, Any]:
+def list_tools(by: ByUser, context: InContext) -> dict[str, Any]:
     """Each curated server with its listed tools: how each was accepted, and how it is offered now."""
     return {"servers": context.library.toolbox.told()}
 
 
 @router.post("/{name}/call")
-async def call(name: str, use: Use, by: ByLibrarian, context: InContext) -> dict[str, Any]:
+async def call(name: str, use: Use, by: ByUser, context: InContext) -> dict[str, Any]:
     """Use a tool: ``text`` is for a model to read, marked as data; ``failed`` where it could not be done."""
     return await use_tool(name, use.arguments, by, context)
 
