@@ -19,7 +19,10 @@ up: $(VENV)/installed ## install and start everything, read the first sources, a
 down: ## stop everything
 	@if [ -x $(ALMANAC) ]; then $(ALMANAC) down; else echo "Almanac is not installed here"; fi
 
+browser: $(VENV)/node/installed ## a browser for assistants: @playwright/mcp, where there are npm and a Chromium
+
 test: $(VENV)/installed-for-tests ## install what the tests need and run them all
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory browser; fi
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 test-kills: $(VENV)/installed-for-tests ## kill Almanac fifty times in an ingest and rebuilds, and its indexing fifty times more
@@ -91,6 +94,12 @@ $(VENV)/made:
 $(VENV)/installed: pyproject.toml $(VENV)/made
 	@echo "Installing: 2 GB, some minutes the first time"
 	$(BIN)/python -m pip install --editable .
+	@touch $@
+
+# Pinned with their hashes; no script of theirs is run, and no browser downloaded.
+$(VENV)/node/installed: docker/browser/package.json docker/browser/package-lock.json $(VENV)/made
+	mkdir -p $(@D) && cp docker/browser/package.json docker/browser/package-lock.json $(@D)
+	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml $(VENV)/made

@@ -23,6 +23,7 @@ Json = dict[str, Any]
 ANSWER_SECONDS = 120.0  # adding a source waits for a slow site, a first question for the model
 WRITING_SECONDS = 900.0  # what a model takes has a limit of its own, which the owner sets
 REPLAY_SECONDS = 600.0
+TOOL_SECONDS = 620.0  # a tool has a limit of its own, which the owner sets
 PROOF_SECONDS = 30.0  # a library that is embedding is slow to answer anything
 SURE_SECONDS = 1.0
 PAGE = 500
@@ -369,6 +370,19 @@ class Client:
 
     def dismiss(self, name: str, who: str) -> Json:
         return self._call("DELETE", "/v1/organizations", name, "members", who)
+    # Tools of other servers
+
+    def tools(self) -> list[Json]:
+        """Each curated server, with its listed tools."""
+        return list(self._call("GET", "/v1/tools")["servers"])
+
+    def use_tool(self, name: str, arguments: Json) -> Json:
+        """The ``text`` of its answer, marked as data, and whether it ``failed``."""
+        return self._call(
+            "POST", "/v1/tools", name, "call", body={"arguments": arguments}, seconds=TOOL_SECONDS)
+
+    def accept_tool(self, name: str, fingerprint: str) -> None:
+        self._call("POST", "/v1/tools", name, "accept", body={"fingerprint": fingerprint})
 
     # The whole
 

@@ -63,7 +63,7 @@ def log_plainly(level: str) -> None:
     for name in ("uvicorn", "fastapi", "fastmcp"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
-    for chatty in ("httpx", "httpcore"):
+    for chatty in ("httpx", "httpx2", "httpcore", "mcp", "client"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     # A short run gives its slot back while Prefect is about to renew it, and warns of that.
     logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)
@@ -169,6 +169,7 @@ class Process:
         follow.release(self.library.db, self.library.worker)
         convert.release(self.library.db, self.library.worker)
         temporary.clear(self.library.doors.folder)
+        self.library.toolbox.start()
         if left := read.release(self.library.db, self.library.worker):
             log.info("%d documents that an earlier process was reading are free again", left)
 

@@ -5,7 +5,7 @@ from functools import cache
 from ipaddress import ip_address
 from itertools import combinations
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from dotenv.parser import Binding, parse_stream
@@ -108,6 +108,15 @@ class Settings(BaseSettings):
     keep_bytes: int = Field(
         96 * 1024 * 1024, ge=1, description="bytes of a file handed in, at most; never more than clamd's")
     mcp_calls_per_minute: int = Field(120, ge=1, description="tool calls a minute of one MCP caller, at most")
+    mcp_servers: Path | None = Field(
+        None, description="path of a JSON list of MCP servers, and which tools of theirs may be used")
+    assistant_browser: str = Field("auto", description=(
+        "a browser for assistants: off, auto (if `make browser` has installed one), or http://…/mcp of one"))
+    assistant_browser_tools: list[str] = Field(
+        [f"browser_{tool}" for tool in ("navigate", "navigate_back", "snapshot", "click", "wait_for")],
+        description="tools of it that assistants may use")
+    tool_calls: int = Field(6, ge=0, description="calls of tools in one answer of the model, at most")
+    tool_characters: int = Field(20_000, ge=100, description="characters of a tool's answer, at most")
     starters: bool = Field(True, description="add the starter sources when the library is empty")
     log_level: str = Field("INFO", description="DEBUG, INFO, WARNING or ERROR")
 
@@ -226,13 +235,24 @@ class Settings(BaseSettings):
             Policy(allowed)
         return allowed
 
-    @field_validator("browser")
+    @field_validator("browser", "assistant_browser")
     @classmethod
-    def of_browser(cls, wanted: str) -> str:
-        served = is_url(wanted, {"ws", "wss"}) and urlsplit(wanted).hostname
+    def of_browser(cls, wanted: str, info: Any) -> str:
+        ours = info.field_name == "browser"
+        served = is_url(wanted, {"ws", "wss"}) and urlsplit(wanted).hostname if ours else is_server(wanted)
+        form = "ws://host:port/ of a Playwright server" if ours else "http://host:8931/mcp of its container"
         if wanted not in {"off", "auto"} and not served:
-            raise ValueError("write off, auto, or ws://host:port/ of a Playwright server")
+            raise ValueError(f"write off, auto, or {form}")
         return wanted
+
+    @field_validator("mcp_servers")
+    @classmethod
+    def of_servers(cls, path: Path | None) -> Path | None:
+        if path:
+            from tasks.outside.tools.servers import read_servers
+
+            read_servers(path := path.expanduser().absolute())
+        return path
 
     @field_validator("contact")
     @classmethod

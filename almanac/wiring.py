@@ -7,7 +7,7 @@ from importlib.resources import files
 from os import getpid
 from platform import node
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
@@ -39,9 +39,14 @@ from tasks.ports import (
     Renderer,
 )
 from tasks.web import chromium
+from tasks.web.background import Background
 from tasks.web.door import Door
 from tasks.web.kept_pauses import KeptPauses
 from tasks.web.policy import Policy
+
+if TYPE_CHECKING:
+    from tasks.outside.tools.executor import Executor
+    from tasks.outside.tools.toolbox import Toolbox
 
 PARSERS = {
     "page": "tasks.extract.page:parse",
@@ -190,6 +195,26 @@ class Library:
         from tasks.outside.model_server import ModelServer
 
         return ModelServer(chosen.llm_url, chosen.llm_model, plain(chosen.llm_key), chosen.llm_seconds)
+
+    @Once
+    def toolbox(self) -> "Toolbox":
+        """The servers whose tools the owner lets be used; none is connected before it is started."""
+        from almanac.tool_servers import curated  # brings the MCP SDK, which other processes need not pay
+        from tasks.outside.tools.toolbox import Toolbox
+
+        servers = curated(self.settings)
+        if not servers:
+            return Toolbox(self.db, [])
+        loop = Background("almanac-tools")
+        self._closing.callback(loop.close)
+        return Toolbox(self.db, servers, loop)
+
+    @Once
+    def executor(self) -> "Executor":
+        """Where tools are used, whoever uses them."""
+        from tasks.outside.tools.executor import Executor
+
+        return Executor(self.toolbox.tools, self.settings.tool_characters)
 
     @Once
     def analyser(self) -> Analyser:

@@ -109,3 +109,11 @@ class ReadingMode(StrEnum):
 
     EVERYTHING = "everything"
     INTERESTING = "interesting"
+
+
+class ToolState(StrEnum):
+    """Whether a listed tool of another server may be used."""
+
+    OFFERED = "offered"  # as it was accepted
+    LACKING = "lacking"
+    CHANGED = "changed"  # since it was accepted

@@ -213,16 +213,72 @@ class Analyser(Protocol):
         ...
 
 
+class ToolCall(NamedTuple):
+    """What a model wants of a tool; ``arguments`` as it wrote them, which may be no JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Turn(NamedTuple):
+    """A model's next message: its text, or the calls whose answers it waits for."""
+
+    text: str
+    calls: Sequence[ToolCall] = ()
+
+
+class Tools(Protocol):
+    """What a model may use while it writes one answer. Called from no event loop."""
+
+    offered: Sequence[Mapping[str, Any]]
+    """Each tool's ``name``, ``description`` and ``parameters``, as models' servers take them."""
+
+    @property
+    def left(self) -> int:
+        """How many calls may still be made; 0 where there is nothing to call."""
+        ...
+
+    def use(self, call: ToolCall) -> str:
+        """What came of it, for the model to read; never an exception."""
+        ...
+
+
 class LanguageModel(Protocol):
     """A model that completes a conversation. Thread-safe; called from no event loop."""
 
     name: str
 
-    def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None = None) -> str:
+    def converse(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Turn:
+        """The next message of a conversation in which tools may be used. Raises what ``complete`` does."""
+        ...
+
+    def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> str:
         """The next message, a JSON object of the ``schema`` where the server can hold the model to one.
 
         ``messages`` have a ``role`` and a ``content``. Raises Transient (away, slow, overloaded), Postponed
         (not asked: it was away just now), NeedsCredential (401, 403), Permanent (it will not take these).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSaid:
+    """What a tool answered, as it came; ``failed`` where it says that it could not do it."""
+
+    text: str
+    failed: bool = False
+
+
+class ToolServer(Protocol):
+    """Tools of somebody else's making. Belongs to one event loop."""
+
+    name: str
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], caller: str) -> ToolSaid:
+        """Use a tool of it for ``caller``, who is told apart from others.
+
+        Raises Transient (away, lost), Unsafe (address policy), Permanent.
         """
         ...
 

@@ -21,6 +21,7 @@ from almanac.api import (
     system,
     today,
     tokens,
+    tools,
 )
 from almanac.api.assistants import PATH, mcp_app
 from almanac.api.context import Context
@@ -34,7 +35,7 @@ from almanac.wiring import Library
 
 ROOMS = (
     retrieval, keep, interests, judgments, ranking, today, sources, editing, documents, quality, tokens,
-    organizations, index, system,
+    organizations, index, tools, system,
 )
 
 

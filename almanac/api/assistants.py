@@ -14,7 +14,7 @@ from fastmcp.server.http import StarletteWithLifespan
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from almanac.api import documents, keep, retrieval, sources, system
+from almanac.api import documents, keep, retrieval, sources, system, tools
 from almanac.api.context import Caller, Context, bearer_of
 from almanac.api.problems import sentence
 from almanac.faults import told as faults_told
@@ -73,6 +73,16 @@ class Inside:
             return system.health_of(self._context)
         shown: Json = await self._call(system.show_system, self._by, self._context)
         return {name: shown[name] for name in STATUS}
+
+    async def tools(self) -> list[Json]:
+        if not tools.may_use(self._by):
+            return []
+        offered = self._context.library.executor.offered().values()
+        return [{"name": it.name, "description": it.description, "schema": it.schema} for it in offered]
+
+    async def use_tool(self, name: str, arguments: Json) -> Json:
+        with told():
+            return await tools.use_tool(name, arguments, await tools.user(self._by), self._context)
 
     async def _call(self, handler: Callable[..., Any], *arguments: Any) -> Any:
         with told():

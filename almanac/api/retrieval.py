@@ -1,6 +1,7 @@
 """Asking the library, and checking what is cited from it."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -15,13 +16,16 @@ from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
 from almanac.api.words import Body, Flag, Name, Number, Whole
 from models.moments import parse_moment
-from tasks.answer.ask import answer
+from tasks.answer.ask import Answer, answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
 from tasks.answer.filters import filters
 from tasks.answer.question import Question
+from tasks.answer.research import DESCRIPTION, NAME, SCHEMA, Research
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
+from tasks.outside.tools.executor import Tool
+from tasks.ports import ToolSaid
 
 router = APIRouter(prefix="/v1", tags=["asking"])
 
@@ -75,9 +79,8 @@ async def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
     """The configured model's answer from the excerpts, checked against them; else the excerpts, and why."""
     question = question_of(asked, by)
     found = await run_in_threadpool(found_for, question, by, context)
-    library = context.library
     told = await asyncio.get_running_loop().run_in_executor(  # a slow model holds no thread that others need
-        context.writers, answer, by.db, library.model, question, found)
+        context.writers, answer_to, question, found, by, context)
     return JSONResponse(told.to_json())
 
 
@@ -112,6 +115,22 @@ def question_of(asked: Asked, by: Caller) -> Question:
         raise Problem(422, sentence(str(error))) from error
 
 
-def found_for(question: Question, by: Caller, context: Context) -> Retrieval:
+def found_for(
+    question: Question, by: Caller, context: Context, earlier: Retrieval | None = None
+) -> Retrieval:
     library, minimum = context.library, context.settings.min_similarity
-    return retrieve(by.db, library.embedder, library.index, question, datetime.now(UTC), minimum)
+    return retrieve(by.db, library.embedder, library.index, question, datetime.now(UTC), minimum,
+                    earlier=earlier)
+
+
+def answer_to(question: Question, found: Retrieval, by: Caller, context: Context) -> Answer:
+    library = context.library
+    research = Research(found, lambda words, earlier: found_for(
+        replace(question, query=words, previous=None), by, context, earlier))
+
+    async def search(arguments: dict[str, Any], caller: str) -> ToolSaid:
+        return await asyncio.to_thread(research.search, arguments["query"])
+
+    ours = Tool(NAME, DESCRIPTION, SCHEMA, search)
+    tools = library.executor.for_answer(str(found.retrieval_id), context.settings.tool_calls, [ours])
+    return answer(by.db, library.model, question, found, tools, research)

@@ -43,8 +43,8 @@ def health_of(context: Context) -> dict[str, Any]:
 
 @router.get("/v1/system")
 def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
-    """The parts, what waits, the limits and how much of them is used, and the settings in force."""
-    db, chosen = context.library.db, context.settings
+    """The parts, what waits, the limits and how much of them is used, tools, and the settings in force."""
+    library, db, chosen = context.library, context.library.db, context.settings
     now = datetime.now(UTC)
     hour, day = follow.used(db, now)
     hold = follow.current_hold(db, chosen.articles_per_hour, chosen.articles_per_day, now)
@@ -56,6 +56,8 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
         },
         "held": hold and hold.to_json(),
         "slow_hosts": reports.slow_hosts(db),
+        "tools": [server | {"tools": [{name: tool[name] for name in ("name", "state")}
+                                      for tool in server["tools"]]} for server in library.toolbox.told()],
         "settings": {row["name"]: row["value"] for row in explained(chosen)},
     }
 

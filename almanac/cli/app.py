@@ -19,6 +19,7 @@ from almanac.cli import (
     source,
     stack,
     token,
+    tool,
 )
 from almanac.cli.doctor import doctor
 from almanac.cli.screen import screen
@@ -57,6 +58,7 @@ app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
 app.add_typer(token.app, name="token")
 app.add_typer(organization.app, name="organization")
+app.add_typer(tool.app, name="tool")
 app.command()(mcp.mcp)
 app.command("settings")(configuration.show_settings)
 

@@ -54,4 +54,5 @@ def answer_text(told: Json) -> str:
         return "\n\n".join(said)
     cited = [each for each in told["excerpts"] if each["label"] in told["check"]["labels"]]
     said = [wrapped(told["answer"], ""), *("\n".join(origin_lines(each)) for each in cited)]
+    said += [f"Tools used: {one_line(', '.join(told['tools']))}"] if told["tools"] else []
     return "\n\n".join([*said, *([f"Note: {one_line(told['note'])}"] if told["note"] else [])])

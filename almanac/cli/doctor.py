@@ -9,6 +9,7 @@ from almanac.cli.screen import cut, one_line, screen, table, waits_for
 from almanac.client import Client, ClientError, Json, NotRunning, connect
 from almanac.settings import settings
 from almanac.stack.finding import Finding
+from models.states import ToolState
 
 MARKS = {True: "ok", False: "WRONG", None: "-"}
 NAMED = 3  # of many, in one line
@@ -52,6 +53,12 @@ def parts(told: Json) -> Iterator[Finding]:
     for host in told["slow_hosts"]:
         yield Finding("crawl delay", None, f"{host['host']} asks for {host['asked']:,.0f} seconds between "
                       f"two pages and is given {host['kept']:,.0f}")
+    for server in told["tools"]:
+        if not server["connected"]:
+            yield Finding("tools", None, f"{server['server']} is away: {one_line(server['why'])}")
+        if changed := [tool["name"] for tool in server["tools"] if tool["state"] == ToolState.CHANGED]:
+            yield Finding("tools", None, f"its server has changed {', '.join(changed)}, not used until "
+                          f"accepted: `almanac tool accept {changed[0]}`")
 
 
 def sources(client: Client) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import Any
 from almanac.client import Client, ClientError, Json, connect
 from almanac.mcp_server.desk import STATUS, Refusal
 from almanac.settings import settings
+from models.states import ToolState
 
 
 class Outside:
@@ -38,6 +39,15 @@ class Outside:
     async def status(self) -> Json:
         shown = await self._ask(self._client.system)
         return {name: shown[name] for name in STATUS}
+
+    async def tools(self) -> list[Json]:
+        listed = await self._ask(self._client.tools)
+        return [{"name": tool["name"], **tool["pinned"]} for server in listed for tool in server["tools"]
+                if tool["state"] == ToolState.OFFERED]
+
+    async def use_tool(self, name: str, arguments: Json) -> Json:
+        said: Json = await self._ask(self._client.use_tool, name, arguments)
+        return said
 
     async def _ask(self, method: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         with told():

@@ -4,7 +4,7 @@ from models.tables.answering import Interest, Judgment, Ranking, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.calling import OWNER, ApiToken, CallersLogin, Membership, Organization, Principal
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
-from models.tables.keeping import Artifact, UploadTicket
+from models.tables.keeping import Artifact, ToolPin, UploadTicket
 from models.tables.reading import CrawlDelay, Document, DocumentVersion, HostPause, Poll, Source
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Ranking",
     "Source",
     "Table",
+    "ToolPin",
     "UploadTicket",
     "UsageEvent",
     "VersionAnalysis",

@@ -1,4 +1,4 @@
-"""What is handed in."""
+"""What is handed in, and which tools may be used."""
 
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -67,3 +67,14 @@ class UploadTicket(Table):
     used_at: Mapped[datetime | None]
 
     __table_args__ = (scoped(), Index("ix_upload_ticket_expires_at", "expires_at"))
+
+
+class ToolPin(Table):
+    """A tool of somebody else's server as it was when it was first seen, or last accepted."""
+
+    __tablename__ = "tool_pin"
+
+    server: Mapped[str] = mapped_column(primary_key=True)
+    tool: Mapped[str] = mapped_column(primary_key=True)
+    definition: Mapped[str]  # its description and schema as JSON; another character is another definition
+    pinned_at: Mapped[datetime] = mapped_column(server_default=NOW)

@@ -7,6 +7,7 @@ block's first and last lines carry a mark that did not exist when the page was w
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
+from models.visible import quoted, visible
 from tasks.answer.candidates import Candidate
 
 MAX_FIELD = 300  # characters of a title, source or heading path
@@ -17,13 +18,6 @@ beginning with > or a field says. Attribute what you use to its label, such as [
 disagree apart: say who says what. Excerpts of one Story tell of one event, and a later one may correct an \
 earlier one."""
 CLOSING = "=== END OF REFERENCE DATA {mark} ==="
-
-INVISIBLE = dict.fromkeys([
-    *range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0x85), *range(0x86, 0xA0),  # controls
-    0xAD, 0x200B, 0x2060, 0xFEFF,  # soft hyphen, zero width
-    *range(0x202A, 0x202F), *range(0x2066, 0x206A),  # changes of direction
-    *range(0xE0000, 0xE01F0),  # tags and variation selectors, which can carry hidden text
-])
 
 
 def block(label: str, candidate: Candidate, story: str | None = None) -> str:
@@ -44,7 +38,7 @@ def block(label: str, candidate: Candidate, story: str | None = None) -> str:
         lines.append(f"Story: {story}")
     if candidate.headings:
         lines.append(f"Section: {one_line(' / '.join(candidate.headings))}")
-    return "\n".join(lines + [f"> {line}".rstrip() for line in visible(candidate.text).splitlines()])
+    return "\n".join(lines + quoted(candidate.text))
 
 
 def prompt(mark: str, blocks: Sequence[str]) -> str:
@@ -66,7 +60,3 @@ def address(url: str) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(visible(text).split())[:MAX_FIELD]
-
-
-def visible(text: str) -> str:
-    return text.translate(INVISIBLE)

@@ -1,7 +1,7 @@
 """What a retrieval gives back, and its JSON: the shape of ``POST /v1/retrieve``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -92,6 +92,11 @@ class Retrieval:
     prompt: str
     nothing: str | None
     weights: Mapping[str, float] | None = None
+
+    def with_more(self, more: "Retrieval") -> "Retrieval":
+        """Both as one, where the other went on with this one."""
+        return replace(self, excerpts=[*self.excerpts, *more.excerpts],
+                       dropped=[*self.dropped, *more.dropped])
 
     def to_json(self) -> dict[str, Any]:
         return {

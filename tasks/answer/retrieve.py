@@ -27,13 +27,15 @@ MOST_LEARNED = 8  # topics that one question strengthens
 
 
 def retrieve(db: Database, embedder: Embedder, index: Index, question: Question, now: datetime,
-             minimum: float = MIN_SIMILARITY) -> Retrieval:
+             minimum: float = MIN_SIMILARITY, earlier: Retrieval | None = None) -> Retrieval:
     """The excerpts that answer a question best, or the sentence that says why there are none.
 
-    ``minimum`` is the similarity required where the question names none. Beside the embedding and the
-    index it costs one statement for the rows, and one that records what was used.
+    ``minimum`` is the similarity required where the question names none. What goes on an ``earlier`` one is
+    on its record, and its labels follow on. Beside the embedding and the index it costs one statement for the
+    rows, and one that records what was used.
     """
-    retrieval_id, times = uuid4(), [perf_counter()]
+    retrieval_id, times = earlier.retrieval_id if earlier else uuid4(), [perf_counter()]
+    first = 1 + (len(earlier.excerpts) + len(earlier.dropped) if earlier else 0)
     begun = begin(embedder, index, question)
     times.append(perf_counter())
     minimum = minimum if question.min_similarity is None else question.min_similarity
@@ -47,12 +49,12 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     stories = label([entry.candidate for entry in choice.chosen])
     mark = retrieval_id.hex[:8]
     blocks = [block(f"K{n}", entry.candidate, story)
-              for n, (entry, story) in enumerate(zip(choice.chosen, stories, strict=True), 1)]
+              for n, (entry, story) in enumerate(zip(choice.chosen, stories, strict=True), first)]
     fitting = _fitting(mark, blocks, question.budget_tokens, embedder)
     excerpts = [
         _excerpt(f"K{n}", entry, why, story, reader if question.explain else None)
         for n, ((entry, why), story) in enumerate(
-            zip_longest(_verdicts(choice, fitting, question.budget_tokens), stories), 1)
+            zip_longest(_verdicts(choice, fitting, question.budget_tokens), stories), first)
     ]
     times.append(perf_counter())
     used = (entry.candidate.about for entry in choice.chosen[:fitting])

@@ -7,7 +7,8 @@ repeated: some servers send the key back.
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from random import uniform
@@ -18,6 +19,7 @@ from typing import Any
 import httpx
 
 from tasks.errors import NeedsCredential, Permanent, Postponed, StageError, Transient
+from tasks.ports import ToolCall, Turn
 
 MAX_BYTES = 1_000_000  # of an answer
 THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)  # aloud, before the answer
@@ -42,18 +44,31 @@ class ModelServer:
         self._lock = Lock()
         self._failures, self._asleep_until, self._reason = 0, 0.0, ""
 
-    def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None = None) -> str:
+    def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> str:
+        with self._turn():
+            return self._complete(messages, schema if self._takes_schema else None)
+
+    def converse(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Turn:
+        listed = [{"type": "function", "function": tool} for tool in tools]
+        with self._turn():
+            return turn_of(asyncio.run(self._post(self._body(messages) | {"tools": listed})))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Not asked while it is left alone; a failure in it has it left alone."""
         self._await_turn()
         try:
-            answer = self._complete(messages, schema if self._takes_schema else None)
+            yield
         except (Transient, NeedsCredential) as error:
             self._pause(error)
             raise
         self._failures = 0
-        return answer
 
-    def _complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> str:
-        body: dict[str, Any] = {"model": self.name, "messages": list(messages), "temperature": 0}
+    def _body(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return {"model": self.name, "messages": list(messages), "temperature": 0}
+
+    def _complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None) -> str:
+        body = self._body(messages)
         wish = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
         try:
             return text_of(asyncio.run(self._post(body | ({"response_format": wish} if schema else {}))))
@@ -135,9 +150,27 @@ def retry_after(said: str | None, now: datetime | None = None) -> timedelta | No
 
 
 def text_of(answer: bytes) -> str:
-    """The message in a chat completion. Raises Transient where there is none: this is no model server."""
+    """The text in a chat completion. Raises Transient where there is none: this is no model server."""
+    with spoken():
+        return without_thoughts(json.loads(answer)["choices"][0]["message"]["content"])
+
+
+def turn_of(answer: bytes) -> Turn:
+    """The text and the calls of tools in a chat completion. Raises Transient."""
+    with spoken():
+        message = json.loads(answer)["choices"][0]["message"]
+        calls = [ToolCall(str(call["id"]), str(call["function"]["name"]), str(call["function"]["arguments"]))
+                 for call in message.get("tool_calls") or ()]
+        return Turn(without_thoughts(message.get("content")), calls)
+
+
+@contextmanager
+def spoken() -> Iterator[None]:
     try:
-        said = json.loads(answer)["choices"][0]["message"]["content"]
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+        yield
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise Transient("what answers at ALMANAC_LLM_URL does not speak chat completions") from error
+
+
+def without_thoughts(said: object) -> str:
     return THOUGHTS.sub("", said) if isinstance(said, str) else ""

@@ -31,6 +31,10 @@ class Background:
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
+    def start(self, work: Coroutine[Any, Any, object]) -> None:
+        """Have it run until it ends, or all ends."""
+        asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def close(self) -> None:
         """End everything under way and the thread. May be called again."""
         with self._closing:

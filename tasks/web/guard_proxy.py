@@ -42,10 +42,16 @@ class GuardProxy:
         self._bytes = self._requests = 0
         self._under_way: set[asyncio.Task[None]] = set()
 
+    def renew(self) -> None:
+        """Begin another visit with the same browser: nothing is counted yet, and nothing refused."""
+        self.refused.clear()
+        self.overrun = None
+        self._bytes = self._requests = 0
+
     @asynccontextmanager
-    async def open(self, ip: str = "127.0.0.1") -> AsyncIterator[str]:
+    async def open(self, ip: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
         """Serve at ``ip``, to the clients only; gives the address for the browser."""
-        server = await asyncio.start_server(self._serve, ip, 0, limit=HEAD_BYTES)
+        server = await asyncio.start_server(self._serve, ip, port, limit=HEAD_BYTES)
         try:
             port = server.sockets[0].getsockname()[1]
             yield f"http://{f'[{ip}]' if ':' in ip else ip}:{port}"

@@ -32,8 +32,9 @@ from models.tables import (
 
 pytestmark = pytest.mark.database
 
-OPEN, OWNER, LIBRARIAN, SHOWN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
-    "no token", "the owner", "who may see, or change, the library", "whoever has a token: it tells of no row",
+OPEN, OWNER, LIBRARIAN, USES, SHOWN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
+    "no token", "the owner", "who may see, or change, the library",
+    "who reads the library", "whoever has a token: it tells of no row",
     "a list of what is read",
     "a list of one's own", "whoever reads it", "whoever reads it, and not since it is open to all",
     "whoever may write it", "one's own", "whoever may write there", "its URL is the permission",
@@ -69,6 +70,7 @@ VERDICTS = {
     "DELETE /v1/organizations/{name}": OWNER, "PUT /v1/organizations/{name}/members/{who}": OWNER,
     "DELETE /v1/organizations/{name}/members/{who}": OWNER,
     "POST /v1/index/verify": LIBRARIAN, "POST /v1/index/rebuild": LIBRARIAN,
+    "GET /v1/tools": USES, "POST /v1/tools/{name}/call": USES, "POST /v1/tools/{name}/accept": OWNER,
     "GET /v1/system": LIBRARIAN, "GET /v1/runs/{run_id}": LIBRARIAN,
 }
 BODIES: dict[str, Any] = {
@@ -84,7 +86,8 @@ BODIES: dict[str, Any] = {
     "POST /v1/tokens": {"name": "more"}, "POST /v1/organizations": {"name": "more"},
     "PATCH /v1/organizations/{name}": {"public": True},
     "PUT /v1/organizations/{name}/members/{who}": {"writes": True},
-    "PUT /v1/interests": {"topic": "tides"},
+    "PUT /v1/interests": {"topic": "tides"}, "POST /v1/tools/{name}/call": {},
+    "POST /v1/tools/{name}/accept": {"fingerprint": "0" * 64},
 }
 
 
@@ -242,8 +245,8 @@ async def test_the_library_is_changed_by_whoever_writes_into_it_and_tokens_are_t
             answer = await ask(api, rooms, route, caller, cell)
             assert (answer.status_code, answer.json()["code"]) == (403, "owner_only"), route
         assert everything(rooms.household.library.db) == before
-    for route in of(LIBRARIAN):
-        held = who.reads if route.startswith("GET") else who.writes
+    for route in of(LIBRARIAN, USES):
+        held = who.reads if route.startswith("GET") or VERDICTS[route] == USES else who.writes
         if "library" not in held:
             answer = await ask(api, rooms, route, caller, cell)
             assert (answer.status_code, answer.json()["code"]) == (403, "scope_missing"), route

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import uvicorn
 from household import TOKEN, Household, household_of_its_own
+from tool_workshop import workshop
 
 from almanac.cli import main, waiting
 from almanac.settings import settings
@@ -19,6 +20,8 @@ from almanac.stack.postgres import Postgres
 from almanac.stack.processes import own_identity
 from almanac.stack.state import PartState, Phase, StackState, write_state
 from models.session import Database
+
+__all__ = ["workshop"]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Assistants: the official SDK's client against the real server, over HTTP and over stdio."""
 
+import asyncio
 import hashlib
 import os
 import sys
@@ -11,12 +12,15 @@ from typing import Any
 import httpx
 import pytest
 from assistant import call, over_http, refused
+from fastmcp import Client
+from fastmcp.exceptions import ToolError
 from household import TOKEN, Household
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from almanac.mcp_server import pace
+from almanac.mcp_server import fence, pace
 from almanac.mcp_server.pace import Pace
+from almanac.mcp_server.server import make_server
 from models.session import Database
 from tasks.callers import tokens
 
@@ -160,6 +164,34 @@ async def test_a_caller_who_calls_too_often_is_told_how_long_to_wait(
     async with over_http(served) as session:
         told = await refused(session, "list_sources")
     assert told == "Too many calls: 120 a minute are allowed. Wait 7 seconds."
+
+
+async def test_a_call_that_takes_too_long_ends_in_one_sentence(
+    household: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow:
+        caller = "me"
+
+        async def sources(self) -> list[Any]:
+            await asyncio.sleep(600)
+            return []
+
+        async def tools(self) -> list[Any]:
+            return []
+
+    async def desk() -> Any:
+        return Slow()
+
+    monkeypatch.setattr("almanac.mcp_server.server.SECONDS", 0.05)
+    async with Client(make_server(desk, household.library.settings)) as client:
+        with pytest.raises(ToolError, match=r"There was no answer within 0\.05 seconds: try again\."):
+            await client.call_tool("list_sources", {})
+
+
+def test_a_list_that_is_too_long_is_cut_by_lines_and_still_closed() -> None:
+    lines = fence.fenced("SOURCES", ["> x" * 1000] * 100).splitlines()
+    assert lines[-2] == "(cut: these are 20 of 100 lines)"
+    assert lines[-1].startswith("=== END OF SOURCES ")
 
 
 def test_a_minute_is_counted_for_each_caller_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

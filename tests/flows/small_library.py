@@ -24,6 +24,8 @@ from tasks.extract import files, head, note
 from tasks.keep.files import Doors
 from tasks.keep.given import Limits
 from tasks.keep.store import ObjectStore
+from tasks.outside.tools.executor import Executor
+from tasks.outside.tools.toolbox import Toolbox
 from tasks.ports import (
     Analyser,
     Entry,
@@ -193,6 +195,14 @@ class SmallLibrary:
         self.next = Vault()  # what a rebuild fills
         self.analyser: Analyser = BuiltIn(self.embedder)
         self.converter, self.conversion = Lines(), Resting()
+
+    @cached_property
+    def toolbox(self) -> Toolbox:
+        return Toolbox(self.db, [])
+
+    @cached_property
+    def executor(self) -> Executor:
+        return Executor(self.toolbox.tools, self.settings.tool_characters)
 
     @cached_property
     def doors(self) -> Doors:
