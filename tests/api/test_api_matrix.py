@@ -32,13 +32,13 @@ from models.tables import (
 
 pytestmark = pytest.mark.database
 
-OPEN, OWNER, LIBRARIAN, USES, SHOWN, LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
-    "no token", "the owner", "who may see, or change, the library",
-    "who reads the library", "whoever has a token: it tells of no row",
-    "a list of what is read",
-    "a list of one's own", "whoever reads it", "whoever reads it, and not since it is open to all",
-    "whoever may write it", "one's own", "whoever may write there", "its URL is the permission",
-    "an assistant: see test_cli_matrix")
+OPEN, OWNER, LIBRARIAN, USES, SHOWN = (
+    "no token", "the owner", "who may see, or change, the library", "who reads the library",
+    "whoever has a token: it tells of no row")
+LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
+    "a list of what is read", "a list of one's own", "whoever reads it",
+    "whoever reads it, and not since it is open to all", "whoever may write it", "one's own",
+    "whoever may write there", "its URL is the permission", "an assistant: see test_cli_matrix")
 VERDICTS = {
     "GET /health": OPEN, "GET /docs": OPEN, "GET /openapi.json": OPEN, "MOUNT /docs/assets": OPEN,
     "ANY /mcp": SPEAKS,
