@@ -11,7 +11,7 @@ from dashboards.words import counted, is_web_address, joined, link, markup, mome
 
 HEADINGS = ("Source", "Health", "Last poll", "Next poll", "Documents")
 STATES = ("bad", "doubtful", "new", "good", "paused")  # in this order on the screen
-KINDS = {"url": "single page", "json": "JSON API", "kept": "handed in"}
+KINDS = {"url": "single page", "json": "JSON API", "kept": "handed in", "external": "external AI"}
 
 
 def show() -> None:

@@ -1,6 +1,6 @@
 """The database session: one engine a process, short transactions, and the migrations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from select import POLLIN, poll
@@ -12,17 +12,25 @@ from sqlalchemy import Engine, Executable, Row, create_engine, event, func, sele
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
+from models.sealing import KeyRing
+
+SEALING = 0x616C6D616E6163  # the advisory lock of those who seal secrets, and of who lets go of old keys
 PASSING = ("08", "40", "53", "57P")  # SQLSTATEs that begin so: connection, conflict, resources, shutdown
+
+
+def no_keys() -> KeyRing:
+    return KeyRing([])
 
 
 class Database:
     """PostgreSQL by URL. Thread-safe; share one in a process.
 
-    A ``begin()`` block is one transaction: keep the network out of it.
+    A ``begin()`` block is one transaction: keep the network out of it. ``keys`` gives the master keys that
+    its secrets are sealed under.
     """
 
-    def __init__(self, url: str, pool_size: int = 10) -> None:
-        self.url = url
+    def __init__(self, url: str, pool_size: int = 10, keys: Callable[[], KeyRing] = no_keys) -> None:
+        self.url, self.keys = url, keys
         self.engine: Engine = create_engine(
             url, pool_size=pool_size, max_overflow=10,
             pool_use_lifo=True,  # the connection whose statements are prepared
@@ -69,6 +77,11 @@ class Database:
                 if mine:
                     with suppress(DBAPIError):  # the connection was lost, and the lock with it
                         connection.execute(select(func.pg_advisory_unlock(key)))
+
+    def sealing(self, session: Session) -> KeyRing:
+        """The keys to seal with in this transaction: no rotation lets go of one before it ends."""
+        session.execute(select(func.pg_advisory_xact_lock_shared(SEALING)))
+        return self.keys()
 
     def migrate(self) -> None:
         """Bring the schema to the newest revision."""

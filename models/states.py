@@ -13,6 +13,10 @@ class SourceKind(StrEnum):
     URL = "url"
     DOCUMENTATION = "documentation"
     KEPT = "kept"
+    EXTERNAL = "external"  # answers of external AIs
+
+
+HANDED_IN = (SourceKind.KEPT, SourceKind.EXTERNAL)  # whose documents are not read from any address
 
 
 class PollOutcome(StrEnum):
@@ -108,3 +112,12 @@ class ReadingMode(StrEnum):
 
     EVERYTHING = "everything"
     INTERESTING = "interesting"
+
+
+class ErrandOutcome(StrEnum):
+    """What became of a question that was sent to an external AI."""
+
+    SENT = "sent"  # under way, or its process ended
+    ANSWERED = "answered"
+    REFUSED = "refused"  # it has no answer that can be kept
+    FAILED = "failed"

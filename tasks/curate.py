@@ -16,11 +16,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from models.duplicates import let_go
-from models.headers import check_headers
+from models.headers import check_headers, header_record
 from models.lease import GIVEN_BACK
+from models.sealing import NotOpened, seal_values
 from models.session import Database
-from models.states import ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
+from models.states import HANDED_IN, ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
 from models.tables import LIBRARY_SCOPE, ApiToken, Artifact, Chunk, Document, DocumentVersion, Source, Table
+from tasks.errors import Away
 
 TOKEN_PREFIX = "alm_"  # noqa: S105 - what tokens begin with, so that one that leaked is recognised
 MAX_NAME = 200  # characters
@@ -60,8 +62,19 @@ def resume_source(db: Database, source_id: UUID, scopes: Sequence[str]) -> bool:
 
 
 def set_headers(db: Database, source_id: UUID, scopes: Sequence[str], headers: Mapping[str, str]) -> bool:
-    """Ask with these headers, and none of those before. Raises ValueError for one that may not be set."""
-    return _change_source(db, source_id, scopes, headers=check_headers(headers))
+    """Ask with these headers, and none of those before. Raises ValueError for one that may not be set, and
+    Away where they cannot be sealed.
+    """
+    checked, own = check_headers(headers), _own_source(source_id, scopes)
+    try:
+        with db.begin() as session:
+            ring = db.sealing(session)
+            source = session.scalar(select(Source).where(own).with_for_update())
+            if source:
+                source.headers = seal_values(ring, checked, header_record(source.id, source.url))
+    except NotOpened as error:
+        raise Away(f"the headers cannot be sealed: {error}") from error
+    return source is not None
 
 
 def remove_source(db: Database, source_id: UUID, scopes: Sequence[str], now: datetime) -> Removed | None:
@@ -86,7 +99,7 @@ def retry_document(db: Database, document_id: UUID, scopes: Sequence[str], now: 
     own = _own_document(document_id, scopes), Document.state != DocumentState.REMOVED
     owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
     failed = owns, or_(DocumentVersion.failure.is_not(None), DocumentVersion.verdict == Verdict.QUARANTINED)
-    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
+    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind.in_(HANDED_IN)))
     files = Artifact.id.in_(select(Document.artifact_id).where(*own)), Artifact.key.is_not(None)
     again = {"state": ArtifactState.PENDING, "attempts": 0, "reason": None, "due_at": now}
     with db.begin() as session:

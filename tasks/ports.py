@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from models.analysis import Analysis, Article
 from models.extracted import Extracted
+from models.sealing import KeyRing
 from models.states import Severity
 
 Vectors = NDArray[np.float32]
@@ -200,6 +201,31 @@ class Embedder(Protocol):
         ...
 
 
+class Keys(Protocol):
+    """The master keys. Thread-safe."""
+
+    @property
+    def are_given(self) -> bool:
+        """Whether they are the owner's to change, in a setting."""
+        ...
+
+    def __call__(self) -> KeyRing:
+        """All there are, none where there is none. Raises models.sealing.KeyLost where they cannot be had."""
+        ...
+
+    def make(self) -> None:
+        """Make a first one, unless there is one."""
+        ...
+
+    def add(self) -> None:
+        """Put a new one in front of the others, unless that was done before and not ended."""
+        ...
+
+    def drop_old(self) -> None:
+        """Let go of all but the first."""
+        ...
+
+
 class Analyser(Protocol):
     """What an article is about, and of what kind it is. Thread-safe."""
 
@@ -225,6 +251,44 @@ class LanguageModel(Protocol):
         (not asked: it was away just now), NeedsCredential (401, 403), Permanent (it will not take these).
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanting:
+    """A question that the library has no answer to."""
+
+    query: str
+    scopes: Sequence[str]
+    retrieval_id: UUID
+    principal_id: UUID  # who asks
+    near: Sequence[UUID]  # documents of external AIs that were found
+    recent: bool  # whether it asks for the recent, so that an answer does not hold for long
+    clean: Callable[[str], str]  # makes what comes back fit to be shown
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """What came of asking an external AI: an answer, and the document that keeps it; else why not."""
+
+    reason: str | None
+    text: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    asked: str | None = None  # as it left
+    document_id: UUID | None = None
+    citation: Mapping[str, Any] | None = None  # of the document
+    at_home: bool = False  # it was answered before, and nothing has left
+    was_cut: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the text."""
+        said = ("reason", "provider", "model", "asked", "citation", "at_home")
+        return {name: getattr(self, name) for name in said} | {
+            "document_id": str(self.document_id) if self.document_id else None}
+
+
+AskOutside = Callable[[Wanting], External | None]
+"""Asks an external AI; None: nobody may be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from starlette.routing import Route
 
 from almanac import __version__
 from almanac.api import (
+    credentials,
     documents,
     editing,
     index,
@@ -30,7 +31,8 @@ from almanac.settings import Settings
 from almanac.wiring import Library
 
 ROOMS = (
-    retrieval, keep, interests, judgments, sources, editing, documents, quality, tokens, index, system,
+    retrieval, keep, interests, judgments, sources, editing, documents, quality, credentials,
+    tokens, index, system,
 )
 
 

@@ -38,7 +38,8 @@ class Tokens(TokenVerifier):
             return None
         return AccessToken(
             token=token, client_id=hashlib.sha256(token.encode()).hexdigest()[:16], scopes=caller.scopes,
-            claims={"name": caller.name, "is_owner": caller.is_owner})
+            claims={"name": caller.name, "is_owner": caller.is_owner,
+                    "principal_id": str(caller.principal_id)})
 
 
 class Inside:
@@ -99,7 +100,8 @@ def mcp_app(context: Context) -> StarletteWithLifespan:
         token = get_access_token()
         if token is None:
             raise Refusal("Send a token in the header Authorization: Bearer …")
-        by = Caller(token.claims["name"], list(token.scopes), token.claims["is_owner"])
+        by = Caller(token.claims["name"], list(token.scopes), token.claims["is_owner"],
+                    UUID(token.claims["principal_id"]))
         return Inside(context, by, token.client_id, str(get_http_request().base_url))
 
     server = make_server(desk, context.settings, auth=Tokens(context))

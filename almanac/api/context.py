@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Annotated, cast
+from uuid import UUID
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -20,6 +21,7 @@ from models.tables import LIBRARY_SCOPE
 from tasks import curate
 
 WRITERS = 8  # answers that a model may write at once
+OWNER = UUID(int=0)  # whoever holds the token of the data folder, also when that is made anew
 SECONDS_BETWEEN_USES = 60.0  # of the owner's token, that are written down
 
 
@@ -59,6 +61,7 @@ class Caller:
     name: str
     scopes: list[str]
     is_owner: bool
+    principal_id: UUID = OWNER
 
 
 bearer = HTTPBearer(auto_error=False, description=(
@@ -88,7 +91,7 @@ async def bearer_of(context: Context, token: str) -> Caller | None:
             await run_in_threadpool(curate.owner_of, context.library.db, context.token)  # which notes the use
         return Caller("owner", [LIBRARY_SCOPE], is_owner=True)
     owner = await run_in_threadpool(curate.owner_of, context.library.db, token)
-    return Caller(owner.name, owner.scopes, is_owner=False) if owner else None
+    return Caller(owner.name, owner.scopes, is_owner=False, principal_id=owner.id) if owner else None
 
 
 async def librarian(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:

@@ -12,11 +12,13 @@ from pydantic import BeforeValidator, Field
 
 from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.runs import start_if_possible
 from almanac.api.words import Body, Name
 from models.moments import parse_moment
-from tasks.answer.ask import answer
+from tasks.answer.ask import Answer, answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
+from tasks.answer.outside import or_outside
 from tasks.answer.question import Question
 from tasks.answer.retrieval import Retrieval
 from tasks.answer.retrieve import retrieve
@@ -44,6 +46,8 @@ class Asked(Body):
     content_types: tuple[str, ...] | None = None
     languages: Annotated[tuple[str, ...] | None, Field(description="like en")] = None
     scopes: Annotated[tuple[Name, ...] | None, Field(description="some of the token's, to look in")] = None
+    outside: Annotated[bool, Field(
+        description="whether an external AI may be asked; only /v1/ask ever does")] = True
 
 
 class Claimed(Body):
@@ -62,13 +66,24 @@ def find(asked: Asked, by: By, context: InContext) -> JSONResponse:
 
 @router.post("/ask")
 async def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
-    """The configured model's answer from the excerpts, checked against them; else the excerpts, and why."""
+    """The configured model's answer from the excerpts, checked against them; else the excerpts, and why.
+
+    Where the library has nothing relevant, an external AI is asked, if the caller has a credential for one;
+    ``came_from`` says whose the answer is.
+    """
     question = question_of(asked, by)
     found = await run_in_threadpool(found_for, question, context)
-    library = context.library
     told = await asyncio.get_running_loop().run_in_executor(  # a slow model holds no thread that others need
-        context.writers, answer, library.db, library.model, question, found)
+        context.writers, answer_for, question, found, asked.outside, by, context)
+    if told.external and told.external.text and not told.external.at_home:
+        await start_if_possible(context.runs, "index", {})
     return JSONResponse(told.to_json())
+
+
+def answer_for(question: Question, found: Retrieval, outside: bool, by: Caller, context: Context) -> Answer:
+    library = context.library
+    own = answer(library.db, library.model, question, found)
+    return or_outside(own, question, library.help.ask, by.principal_id) if outside else own
 
 
 @router.post("/citations/check")
@@ -93,8 +108,9 @@ def question_of(asked: Asked, by: Caller) -> Question:
     """What is asked, with no more scopes than the caller has."""
     if foreign := set(asked.scopes or ()) - set(by.scopes):
         raise Problem(403, f"This token lacks the scope “{min(foreign)}”: ask without it.", "scope_missing")
+    said = asked.model_dump(exclude={"outside"})
     try:
-        return Question(**asked.model_dump() | {"scopes": tuple(asked.scopes or by.scopes)})
+        return Question(**said | {"scopes": tuple(asked.scopes or by.scopes)})
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
 

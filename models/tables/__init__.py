@@ -4,6 +4,7 @@ from models.tables.answering import Interest, Judgment, UsageEvent
 from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
 from models.tables.keeping import ApiToken, Artifact, UploadTicket
+from models.tables.outside import Credential, CredentialDay, Errand
 from models.tables.reading import CrawlDelay, Document, DocumentVersion, HostPause, Poll, Source
 
 __all__ = [
@@ -14,8 +15,11 @@ __all__ = [
     "ChunkVector",
     "Collection",
     "CrawlDelay",
+    "Credential",
+    "CredentialDay",
     "Document",
     "DocumentVersion",
+    "Errand",
     "GateResult",
     "HostPause",
     "Interest",

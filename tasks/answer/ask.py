@@ -10,7 +10,7 @@ from tasks.answer.check import Checked, check_against
 from tasks.answer.question import UNSTORABLE, Question
 from tasks.answer.retrieval import Retrieval
 from tasks.errors import StageError
-from tasks.ports import LanguageModel
+from tasks.ports import External, LanguageModel
 
 SILENT = "NOT IN THE LIBRARY"
 INSTRUCTIONS = f"""You answer a reader's question from the reference data that comes with it and nothing else.
@@ -20,25 +20,38 @@ Where sources disagree, say who says what, and do not decide between them.
 Quote word for word, or do not quote. Give no address that is not in the reference data.
 Answer briefly, in the language of the question. If the data do not answer it, write only: {SILENT}"""
 THE_EXCERPTS = "these are the excerpts themselves"
+NOT_FOUND = f"The model finds no answer in the library, so {THE_EXCERPTS}."
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``note`` says why there is no answer, or what is wrong with the one there is."""
+    """``note`` says why there is no answer, or what is wrong with the one there is.
+
+    ``external`` is what came of asking an external AI, where one was asked; what it says is the answer.
+    """
 
     retrieval: Retrieval
     model: str | None  # that was asked
     checked: Checked | None  # its answer
     note: str | None
     milliseconds: float = 0.0  # that the model took
+    external: External | None = None
+
+    @property
+    def came_from(self) -> str | None:
+        """Where the answer is from: ``library`` (the excerpts, where no model answers) or ``external_ai``."""
+        if self.external and self.external.text:
+            return "external_ai"
+        return None if self.retrieval.nothing else "library"
 
     def to_json(self) -> dict[str, Any]:
-        """A retrieval's JSON with ``answer``, ``model``, ``check`` and ``note``."""
-        found = self.retrieval.to_json()
-        check = self.checked.to_json() if self.checked else {"text": None}
+        """A retrieval's JSON with ``answer``, ``model``, ``check``, ``note``, ``came_from``, ``external``."""
+        found, external = self.retrieval.to_json(), self.external
+        check = self.checked.to_json() if self.checked else {"text": external and external.text}
         found["elapsed_ms"] |= {"model": round(self.milliseconds, 2),
                                 "total": round(self.retrieval.elapsed.total + self.milliseconds, 2)}
-        own = {"answer": check.pop("text"), "model": self.model, "check": check or None, "note": self.note}
+        own = {"answer": check.pop("text"), "model": self.model, "check": check or None, "note": self.note,
+               "came_from": self.came_from, "external": external and external.to_json()}
         return own | found
 
 
@@ -70,7 +83,7 @@ def _judged(text: str, checked: Checked | None) -> tuple[Checked | None, str | N
     if checked is None:
         return None, "What the model was given has been removed since, and its answer with it."
     if text.strip(" .\"'").upper() == SILENT:
-        return None, f"The model finds no answer in the library, so {THE_EXCERPTS}."
+        return None, NOT_FOUND
     if not text:
         return None, f"The model answered with nothing, so {THE_EXCERPTS}."
     if not checked.text:

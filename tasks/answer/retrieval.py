@@ -86,6 +86,8 @@ class Retrieval:
     dropped: Sequence[Excerpt]
     prompt: str
     nothing: str | None
+    relevant: bool = True  # it holds what surely answers, and that no external AI has said
+    external: Sequence[UUID] = ()  # documents of external AIs that were chosen
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -80,6 +80,8 @@ async def look_at(
 ) -> Look | StageError:
     """Fetch, extract, and render what needs it; a failure is a value here, since it is what will be saved."""
     route = is_route(document.key)
+    if document.unsaid:
+        return Transient(document.unsaid)
     try:
         known = Validators() if route else document.validators  # every route has the same answer
         fetched = await fetcher.fetch(document.url, Wanted.PAGE, known, document.headers)
