@@ -94,6 +94,8 @@ async def received(stream: Any) -> Said:
             ended = choice.finish_reason or ended
         if len(text) > MOST_CHARACTERS:
             return Said(text[:MOST_CHARACTERS], tokens, whole=False)
+        if ended and tokens:
+            break  # whatever the server does with the connection now
     if ended is None:
         raise Transient("its answer broke off" if text else "what answers there does not stream completions")
     return Said(text, tokens, whole=ended != "length", refused=refused or ended == "content_filter")

@@ -50,7 +50,7 @@ class Masked(NamedTuple):
 def mask(text: str, names: Iterable[str] = ()) -> Masked:
     """The text with a word in brackets for each detail; the same word, with its number, for the same one."""
     plain, places = unadorned(text)
-    found = _apart(sorted(_details(plain, names)))
+    found = _apart(sorted(_details(plain, names), key=lambda each: (each.start, -each.end)))
     numbers: dict[str, dict[str, int]] = {}
     parts, at = [], 0
     for start, end, kind in found:
@@ -88,7 +88,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _apart(found: Iterable[Found]) -> list[Found]:
-    """Details that overlap are one, of the kind that begins first."""
+    """Details that overlap are one, of the kind that begins first, the longest of those."""
     apart: list[Found] = []
     for each in found:
         if apart and each.start < apart[-1].end:

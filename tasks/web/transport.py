@@ -1,7 +1,8 @@
 """The guarded network for a library that brings its own HTTP client: the openai SDK, which wants httpx2."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import httpcore
 import httpx2
@@ -36,22 +37,23 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 request.method, url, headers=[*headers, (b"User-Agent", USER_AGENT.encode())],
                 content=await request.aread(), extensions={"timeout": request.extensions.get("timeout", {})}))
         plain = [(name, value) for name, value in response.headers if name.lower() != b"content-encoding"]
-        return httpx2.Response(response.status, headers=plain, stream=Body(response),
-                               extensions={"http_version": b"HTTP/1.1"})
+        return httpx2.Response(response.status, headers=plain, stream=Body(response))
 
     async def aclose(self) -> None:
         await self._pool.aclose()
 
 
 class Body(httpx2.AsyncByteStream):
+    """Read on by whoever asks again: the SDK looks for what is left behind the last event."""
+
     def __init__(self, response: httpcore.Response) -> None:
-        self._response = response
+        self._response, self._left = response, MOST
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = MOST
         with translated():
-            async for part in self._response.aiter_stream():
-                if (left := left - len(part)) < 0:
+            async for part in cast(AsyncIterable[bytes], self._response.stream):
+                self._left -= len(part)
+                if self._left < 0:
                     raise httpx2.TransportError("the answer is too long")
                 yield part
 
