@@ -55,6 +55,7 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
         },
         "held": hold and hold.to_json(),
         "slow_hosts": reports.slow_hosts(db),
+        "vault": {"lost": context.library.vault.lost()},
         "settings": {row["name"]: row["value"] for row in explained(chosen)},
     }
 

@@ -18,6 +18,7 @@ from almanac.cli import (
     source,
     stack,
     token,
+    vault,
 )
 from almanac.cli.doctor import doctor
 from almanac.cli.screen import screen
@@ -54,6 +55,7 @@ app.add_typer(interest.app, name="interest")
 app.add_typer(document.app, name="document")
 app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
+app.add_typer(vault.app, name="vault")
 app.add_typer(token.app, name="token")
 app.command()(mcp.mcp)
 app.command("settings")(configuration.show_settings)
