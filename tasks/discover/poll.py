@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import Update, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from models.headers import open_headers
+from models.headers import open_headers, traceback_of
 from models.sealing import KeyRing, NotOpened
 from models.session import Database
 from models.states import DocumentState, PollOutcome, ReadingMode, SourceKind
@@ -139,6 +139,7 @@ async def look_at(
     source: Source, look: Look, fetcher: Fetcher, parser: Parser, keys: Callable[[], KeyRing]
 ) -> Offer:
     """What the source offers; a failure is a value here, since it is what will be recorded."""
+    headers: dict[str, str] = {}
     try:
         headers = open_headers(keys, source.id, source.url, source.headers)
         return await KINDS[SourceKind(source.kind)](fetcher, parser, replace(look, headers=headers))
@@ -149,7 +150,8 @@ async def look_at(
         asked = not isinstance(error, Postponed)
         return Offer(PollOutcome.FAILED, error.reason, retry_after=wait, asked=asked)
     except Exception as error:  # a fault of ours: told, tried again later, and kept from the other sources
-        log.exception("Polling %s failed", source.url)
+        told = traceback_of(error, headers)
+        log.error("Polling %s failed\n%s", source.url, told)  # noqa: TRY400 - without the headers
         return Offer(PollOutcome.FAILED, f"polling it failed inside Almanac ({type(error).__name__})")
 
 

@@ -107,7 +107,7 @@ def find(
 
     Looked at are the same words, what retrieval has found ``near``, and what is not indexed yet.
     """
-    told = [Answered(*row) for row in db.execute(earlier(question, scopes, near))]
+    told = [Answered._make(row) for row in db.execute(earlier(question, scopes, near))]
     if same := next((each for each in told if plain(each.question) == plain(question)), None):
         return same
     told = [each for each in told if may_be_one(each.question, question)]
