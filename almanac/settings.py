@@ -73,8 +73,8 @@ class Settings(BaseSettings):
         None, description="base64 of 32 bytes, under which the vault seals keys; without it keys/master.key "
                           "is made. A new one goes in front of the old one, with a comma between")
     outside_seconds: float = Field(60.0, gt=0, description="seconds that asking external AIs may take")
-    private_names: SecretStr = Field(
-        SecretStr(""), description="names, comma separated, that are masked in what external AIs are asked")
+    private_names: SecretStr | None = Field(
+        None, description="names, comma separated, that are masked in what external AIs are asked")
     contact: str = Field("", description="address or URL shown to webmasters in the User-Agent")
     articles_per_hour: int = Field(
         60, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "articles_per_hour"),

@@ -125,7 +125,7 @@ class Library:
     def help(self) -> Help:
         """External AIs, for what the library cannot answer."""
         wanted = self.settings
-        policy, names = Policy(wanted.allowed_networks), names_of(wanted.private_names.get_secret_value())
+        policy, names = Policy(wanted.allowed_networks), names_of(plain(wanted.private_names) or "")
         return Help(self.db, self.vault, Chat(lambda: transport_of(policy)), self.parser,
                     lambda: self.embedder, names, wanted.outside_seconds)
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from models.external import External
 from models.session import Database
 from tasks.answer.check import Checked, check_against
 from tasks.answer.question import UNSTORABLE, Question
 from tasks.answer.retrieval import Retrieval
 from tasks.errors import StageError
-from tasks.ports import External, LanguageModel
+from tasks.ports import LanguageModel
 
 SILENT = "NOT IN THE LIBRARY"
 INSTRUCTIONS = f"""You answer a reader's question from the reference data that comes with it and nothing else.

@@ -4,10 +4,11 @@ from dataclasses import replace
 from time import perf_counter
 from uuid import UUID
 
+from models.external import External, Wanting
 from tasks.answer.ask import NOT_FOUND, Answer, storable
 from tasks.answer.check import check
 from tasks.answer.question import Question
-from tasks.ports import AskOutside, External, Wanting
+from tasks.ports import AskOutside
 
 UNCHECKED = ("It comes from an external AI ({model}), not from your sources, and nothing of it was checked; "
              "it is kept as a document under “Answers from external AI”")

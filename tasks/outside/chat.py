@@ -48,7 +48,11 @@ class Chat:
         Raises Busy (429), Transient (away, slow, broken off, not speaking the protocol), NeedsCredential (the
         key is refused), Permanent (it will not take this question or model), Unsafe (the address policy).
         """
-        from openai import APIError, APIStatusError, APITimeoutError  # 0.5 s and 29 MB, where it is used at all
+        from openai import (  # 0.5 s and 29 MB, where it is used at all
+            APIError,
+            APIStatusError,
+            APITimeoutError,
+        )
 
         try:
             return asyncio.run(self._within(seconds, url, key, model, messages))

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import or_, update
 
+from models.external import External, Wanting
 from models.session import Database
 from models.states import ErrandOutcome
 from models.tables import Credential, Errand
@@ -19,7 +20,7 @@ from tasks.outside.providers import title_of
 from tasks.outside.usage import MINUTE
 from tasks.outside.vault import Vault, refuse
 from tasks.outside.verdict import NO_ANSWER, judge
-from tasks.ports import Embedder, External, Parser, Wanting
+from tasks.ports import Embedder, Parser
 
 INSTRUCTIONS = f"""You answer one question of a reader whose own library has no answer.
 Answer in the language of the question, in 300 words at most, and say what is uncertain.
@@ -28,6 +29,9 @@ for them, do not guess them, and answer in general.
 Give no web addresses and no citations: they could not be checked.
 If you do not know, or will not answer, write only: {NO_ANSWER}"""
 LONGEST_QUESTION = 2_000  # characters: what is longer is no question, but a text of somebody's
+TOO_LONG = (f"the question has more than {LONGEST_QUESTION:,} characters, so no external AI was asked: ask a "
+            "shorter one")
+NOTHING_LEFT = "nothing is left of the question without its personal details, so no external AI was asked"
 CHARACTERS_A_TOKEN = 3
 ANSWER_TOKENS = 1_000  # that an answer is guessed to take
 LEAST_SECONDS = 1.0  # in which it is worth asking the next
@@ -54,9 +58,11 @@ class Help:
             Credential.principal_id == wanting.principal_id, Credential.principal_id.is_(None)))
         if not rows:
             return None
+        if len(wanting.query) > LONGEST_QUESTION:
+            return External(TOO_LONG)
         masked = mask(wanting.query, self.names)
-        if why := unfit(masked):
-            return External(why)
+        if not masked.says_something:
+            return External(NOTHING_LEFT)
         if known := shelf.find(self.db, self.embedder(), masked.text, wanting.scopes, wanting.near):
             if known.waits:
                 return External(f"{title_of(known.provider)} has answered this before, but {known.waits}")
@@ -145,16 +151,6 @@ class Help:
     def _ended(self, errand_id: UUID, outcome: ErrandOutcome, **values: object) -> None:
         self.db.execute(update(Errand).where(Errand.id == errand_id).values(
             outcome=outcome, ended_at=datetime.now(UTC), **values))
-
-
-def unfit(masked: Masked) -> str | None:
-    """Why a question is not sent out at all."""
-    if not masked.says_something:
-        return "nothing is left of the question without its personal details, so no external AI was asked"
-    if len(masked.text) > LONGEST_QUESTION:
-        return (f"the question has more than {LONGEST_QUESTION:,} characters, so no external AI was asked: "
-                "ask a shorter one")
-    return None
 
 
 def messages(question: str) -> list[dict[str, str]]:

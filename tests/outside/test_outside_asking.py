@@ -12,6 +12,7 @@ import pytest
 from provider import Provider, fails, piece, says, streams, usage
 from sqlalchemy import select, true
 
+from models.external import External, Wanting
 from models.session import Database
 from models.tables import Credential, CredentialDay, Document, DocumentVersion, Errand, Source
 from tasks.outside import help as asking
@@ -22,7 +23,6 @@ from tasks.outside.providers import NewCredential
 from tasks.outside.shelf import may_be_one
 from tasks.outside.usage import Minutes, day_of
 from tasks.outside.vault import Vault
-from tasks.ports import External, Wanting
 from tasks.web.policy import Policy
 from tasks.web.transport import GuardedTransport
 

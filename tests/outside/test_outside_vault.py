@@ -157,6 +157,12 @@ def test_headers_from_before_there_was_a_vault_are_sealed_at_the_next_start(vaul
     assert headers_of(vault, made) == {"authorization": "tok_TESTONLY_9f3a"}
 
 
+def test_headers_that_cannot_have_been_sealed_are_a_loss_and_no_more(vault: Vault) -> None:
+    source(vault, authorization={"sealed": "§"})
+    assert "the headers of Tide tables" in (vault.prepare() or "")
+    assert added(vault)
+
+
 def test_a_rotation_seals_everything_under_a_new_key_and_lets_go_of_the_old_one(
     vault: Vault, keys: MasterKeys, tmp_path: Path
 ) -> None:
