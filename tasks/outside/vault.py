@@ -227,12 +227,13 @@ def record_of(row: Credential) -> Sequence[str]:
 
 def everything(session: Session) -> Iterator[tuple[str, bytes]]:
     """All that is sealed, and what an owner calls it."""
-    for provider, last, sealed in session.execute(
+    for provider, last, key in session.execute(
             select(Credential.provider, Credential.last_four, Credential.sealed)):
-        yield f"the key of {title_of(provider)} …{last}", sealed
+        yield f"the key of {title_of(provider)} …{last}", key
     for name, headers in session.execute(
             select(Source.name, Source.headers).where(Source.headers != {})):
-        yield from ((f"the headers of {name}", as_it_is(each)) for each in headers.values() if is_sealed(each))
+        sealed = filter(is_sealed, headers.values())
+        yield from ((f"the headers of {name}", as_it_is(each)) for each in sealed)
 
 
 def as_it_is(stored: Mapping[str, str]) -> bytes:
