@@ -4,15 +4,19 @@ What a provider says in an error is not repeated: some send the key back.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from models.headers import traceback_of
 from tasks.errors import NeedsCredential, Permanent, StageError, Transient
 from tasks.outside.model_server import retry_after
 
 if TYPE_CHECKING:
     from openai import APIError, APIStatusError
+
+log = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 20_000  # of an answer: the rest is not waited for
 MOST_TOKENS = 10_000_000  # that a report is believed
@@ -66,6 +70,10 @@ class Chat:
             raise of_error(error) from None
         except NONSENSE:
             raise Transient("what answers there does not speak chat completions") from None
+        except Exception as error:  # a fault of ours, or of the SDK: told, and the next one is asked
+            told = traceback_of(error, {"authorization": key})
+            log.error("Asking %s failed\n%s", url, told)  # noqa: TRY400 - without the key
+            raise Transient(f"asking it failed inside Almanac ({type(error).__name__})") from None
 
     async def _within(self, seconds: float, *asked: Any) -> Said:
         async with asyncio.timeout(seconds):

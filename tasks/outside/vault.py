@@ -5,6 +5,7 @@ It also has the headers of sources sealed, whose values may be secrets. What is 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -39,6 +40,15 @@ REMEDY = ("put the master key back as it was (keys/master.key in the data folder
           "remove what is lost and add it again")
 
 
+@contextmanager
+def sealable() -> Iterator[None]:
+    """Raises Away where there is no master key to seal with."""
+    try:
+        yield
+    except NotOpened as error:
+        raise Away(f"the vault cannot be opened: {error}; {REMEDY}") from error
+
+
 def nobodys(host: str, port: int) -> bool:
     return False
 
@@ -59,7 +69,7 @@ class Vault:
         row = Credential(
             id=uuid4(), principal_id=principal_id, provider=new.provider, url=new.url, model=new.model,
             priority=new.priority, enabled=new.enabled, last_four=last_four(key), **new.limits)
-        with self.db.begin() as session:
+        with sealable(), self.db.begin() as session:
             self._have_a_key(session)
             row.sealed = self._ring(session).seal(key, record_of(row))
             session.add(row)
@@ -75,7 +85,7 @@ class Vault:
             raise ValueError(f"{min(strange)} cannot be changed: there are {', '.join(sorted(CHANGEABLE))}")
         checked_limits({name: value for name, value in changes.items() if name in LIMITS})
         check_priority(changes.get("priority", 0))
-        with self.db.begin() as session:
+        with sealable(), self.db.begin() as session:
             row = session.scalar(select(Credential).where(Credential.id == credential_id, mine)
                                  .with_for_update())
             if row is None:
@@ -131,11 +141,10 @@ class Vault:
         older key, and say what cannot be opened: to be called when a process starts.
         """
         try:
-            with self.db.begin() as session:
-                self._have_a_key(session)
-            self.seal_anew()
-        except NotOpened as error:
-            return f"the vault cannot be opened: {error}; {REMEDY}"
+            with sealable():
+                with self.db.begin() as session:
+                    self._have_a_key(session)
+                self.seal_anew()
         except Away as error:
             return error.reason
         return self.lost()
@@ -149,7 +158,7 @@ class Vault:
         if self.keys.are_given:
             raise ValueError("the master key is in ALMANAC_MASTER_KEY: write a new one in front of it there, "
                              "with a comma between, start Almanac again, and then leave out the old one")
-        with self.db.lock(ROTATION) as mine:
+        with sealable(), self.db.lock(ROTATION) as mine:
             if not mine:
                 raise Transient("the master key is being rotated already: wait for it")
             if lost := self.lost():

@@ -418,6 +418,20 @@ def test_a_report_of_usage_that_cannot_be_is_not_believed(
     assert 0 < used(vault, identity)["tokens_per_day"] < 10_000
 
 
+def test_a_fault_of_ours_is_told_without_the_key_and_the_next_is_asked(
+    outside: Help, provider: Provider, add: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    add()
+
+    def broken() -> Any:
+        raise RuntimeError(f"a fault with {KEY}")
+
+    found = asked(replace(outside, chat=Chat(broken)))
+    assert "asking it failed inside Almanac (RuntimeError)" in (found.reason or "")
+    assert "a fault with ********" in caplog.text
+    assert errands(outside.db)[0].outcome == "failed"
+
+
 def test_a_server_that_is_not_the_owners_and_not_public_is_never_dialled(
     outside: Help, provider: Provider, add: Any
 ) -> None:

@@ -264,6 +264,11 @@ def test_another_master_key_in_the_place_of_the_old_one_is_a_loss_too(vault: Vau
     assert "Google Gemini …7Q4z" in (vault.prepare() or "")
     (tmp_path / "keys" / "master.key").write_text("hunter2")
     assert "holds no master key" in (vault.prepare() or "")
+    [told] = vault.listed(true())
+    for refused in (lambda: added(vault), vault.rotate,
+                    lambda: vault.change(UUID(told["id"]), true(), {}, "another-key-of-hers")):
+        with pytest.raises(Away, match="holds no master key"):
+            refused()
 
 
 def test_a_given_key_takes_the_place_of_the_one_in_the_file(vault: Vault, tmp_path: Path) -> None:
