@@ -18,8 +18,8 @@ from almanac.cli.asking import (
     choices,
     query_of,
 )
-from almanac.cli.screen import one_line, screen, wrapped
-from almanac.cli.search import answer, origin_lines
+from almanac.cli.screen import cut, one_line, screen, wrapped
+from almanac.cli.search import INDENT, answer, origin_lines
 from almanac.client import Json, connect
 
 
@@ -60,4 +60,7 @@ def answer_text(told: Json) -> str:
     labels = told["check"]["labels"] if told["check"] else []
     cited = [each for each in told["excerpts"] if each["label"] in labels]
     said = [wrapped(told["answer"], ""), *("\n".join(origin_lines(each)) for each in cited)]
+    if outside := told["external"] and told["external"]["citation"]:
+        where = one_line(" · ".join((outside["source"], outside["author"])))
+        said.append(f"{cut(outside['title'], 90)}\n{INDENT}{where}\n{INDENT}{one_line(outside['url'])}")
     return "\n\n".join([*said, *([f"Note: {one_line(told['note'])}"] if told["note"] else [])])

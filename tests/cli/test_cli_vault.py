@@ -63,6 +63,8 @@ def test_an_answer_from_outside_is_told_as_one(almanac: Any, give: Any) -> None:
         assert "Nothing in the library" in stays
         told = almanac("ask", "capital", "of", "mongolia").out
     assert told.startswith("Ulaanbaatar is the capital of Mongolia.")
+    cited = "    Answers from external AI · Google Gemini (gemini-2.5-flash-lite)\n    almanac:external/"
+    assert cited in told
     assert "It comes from an external AI (Google Gemini, gemini-2.5-flash-lite), not from your" in told
     assert "answered" in almanac("vault", "asked").out
 
