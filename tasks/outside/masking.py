@@ -24,6 +24,9 @@ TOLD = re.compile(  # whatever is called a secret
     r"\b(?:password|passwd|passphrase|passwort|pin|(?:api|access|secret)[ _-]?key|token|secret)\b"
     r"\s*(?:is|=|:)\s*[\"'“]?([^\s\"'”]+)", re.IGNORECASE)
 NUMBERS = re.compile(r"(?<![\w.,-])(?:\+|\(\+?)?\d(?:[ ().\-/\u2010-\u2015]{0,3}\d){6,18}(?!\w)")
+CALLED = re.compile(  # and whatever is called one
+    r"\b(?:call|phone|telephone|tel|mobile|cell|fax|ring|text|whatsapp|signal|number is)\b\D{0,20}?(\d{5,})",
+    re.IGNORECASE)
 NO_PHONES = re.compile(  # dates, spans of years, numbers with a point or thousands, whole numbers
     r"\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2\d{4}|(?:19|20)\d\d(?:\s*\D{1,3}\s*(?:19|20)\d\d)+"
     r"|(?!0\d)\d+\.\d+|[1-9]\d{0,2}(?:\.\d{3})+|[1-9]\d{6,8}")
@@ -77,6 +80,7 @@ def _details(plain: str, names: Iterable[str]) -> Iterator[Found]:
     yield from (Found(*it.span(), KEY) for it in KEYS.finditer(plain))
     yield from (Found(*it.span(1), KEY) for it in TOLD.finditer(plain))
     yield from (Found(*it.span(), PHONE) for it in NUMBERS.finditer(plain) if not NO_PHONES.fullmatch(it[0]))
+    yield from (Found(*it.span(1), PHONE) for it in CALLED.finditer(plain))
     for name in names:
         yield from (Found(*it.span(), NAME) for it in _pattern(name).finditer(plain))
 

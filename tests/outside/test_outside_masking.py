@@ -16,6 +16,8 @@ NAMES = names_of("Ada Krol, Zoë\nJean-Luc Picard,,")
     ("Call +49 (0)30 1234-5678 now", "Call [phone number] now"),
     ("who is 0151/23456789?", "who is [phone number]?"),
     ("(555) 123-4567", "[phone number]"),
+    ("call me at 5551234", "call me at [phone number]"),
+    ("123-45-6789", "[phone number]"),
     ("555.123.4567", "[phone number]"),
     ("\uff10\uff11\uff15\uff11 23 45 67 89", "[phone number]"),
     ("card 4111 1111 1111 1111", "card [phone number]"),
