@@ -44,7 +44,7 @@ class KeyRing:
     def seal(self, secret: str, record: Sequence[str]) -> bytes:
         """The secret under the newest key, for the record of this identity. Raises KeyLost without a key."""
         if self._current is None:
-            raise KeyLost("there is no master key")
+            raise KeyLost("there is no master key: put it back, or start Almanac again, which makes one")
         key, header = self._keys[self._current], FORMAT + self._current
         nonce = os.urandom(NONCE_BYTES)
         return header + nonce + key.encrypt(nonce, secret.encode(), bound(header, record))

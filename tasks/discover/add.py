@@ -103,9 +103,10 @@ def row_of(new: NewSource, found: Found) -> dict[str, Any]:
 def sealed_headers(db: Database, session: Session, new: NewSource, found: Found) -> dict[str, Any]:
     """The id of the source to be, and its headers sealed for it. Raises Away where there is no master key."""
     source_id, headers = uuid4(), headers_for(found.url, new.headers, new.url)
+    if not headers:
+        return {"id": source_id}
     try:
-        ring = db.sealing(session) if headers else None
-        sealed = seal_values(ring, headers, header_record(source_id, found.url)) if ring else {}
+        sealed = seal_values(db.sealing(session), headers, header_record(source_id, found.url))
     except NotOpened as error:
         raise Away(f"its headers cannot be sealed: {error}") from error
     return {"id": source_id, "headers": sealed}

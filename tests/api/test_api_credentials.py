@@ -6,6 +6,7 @@ import httpx
 import pytest
 from household import Household, assert_problem
 from provider import Provider, fails, says
+from small_library import FEED, SITE
 
 pytestmark = pytest.mark.database
 
@@ -89,6 +90,22 @@ async def test_a_lost_master_key_is_said_and_nothing_else_is_lost_with_it(
     told = (await api.post("/v1/ask", json={"query": MONGOLIA})).json()
     assert (told["answer"], told["came_from"]) == (None, None)
     assert "its key cannot be opened" in told["note"]
+
+
+async def test_headers_without_a_master_key_are_refused_and_never_stored_plain_nor_left_out(
+    api: httpx.AsyncClient, household: Household
+) -> None:
+    (household.library.settings.home / "keys" / "master.key").unlink()
+    wanted = {"url": FEED, "headers": {"X-Key": KEY}}
+    refused = await api.post("/v1/sources", json=wanted)
+    assert "no master key" in assert_problem(refused, 503, "service_away")
+    source = (await api.post("/v1/sources", json={"url": FEED})).json()
+    refused = await api.put(f"/v1/sources/{source['id']}/headers", json={"headers": {"X-Key": KEY}})
+    assert "no master key" in assert_problem(refused, 503, "service_away")
+    assert (await api.get(f"/v1/sources/{source['id']}")).json()["headers"] == []
+    (household.library.settings.home / "keys" / "master.key").write_text("hunter2")
+    plain = await api.post("/v1/sources", json={"url": f"{SITE}/owls", "kind": "page"})
+    assert plain.status_code == 201
 
 
 @pytest.fixture
