@@ -370,6 +370,7 @@ class Client:
 
     def dismiss(self, name: str, who: str) -> Json:
         return self._call("DELETE", "/v1/organizations", name, "members", who)
+
     # Tools of other servers
 
     def tools(self) -> list[Json]:
@@ -384,6 +385,30 @@ class Client:
     def accept_tool(self, name: str, fingerprint: str) -> None:
         self._call("POST", "/v1/tools", name, "accept", body={"fingerprint": fingerprint})
 
+    # External AIs
+
+    def credentials(self) -> list[Json]:
+        """By their last four characters, in the order in which they are asked."""
+        return list(self._call("GET", "/v1/credentials")["credentials"])
+
+    def add_credential(self, provider: str, key: str, **choices: Any) -> Json:
+        """The credential without its key; ``choices`` as ``POST /v1/credentials`` takes them."""
+        return self._call("POST", "/v1/credentials", body={"provider": provider, "key": key} | _said(choices))
+
+    def change_credential(self, credential_id: str, **changes: Any) -> Json:
+        return self._call("PATCH", "/v1/credentials", credential_id, body=_said(changes))
+
+    def remove_credential(self, credential_id: str) -> None:
+        self._call("DELETE", "/v1/credentials", credential_id)
+
+    def rotate_master_key(self) -> Json:
+        """How many secrets were ``sealed`` anew, and how many are ``left`` as they were."""
+        return self._call("POST", "/v1/credentials/rotate")
+
+    def usage(self) -> Json:
+        """What is used of each credential, ``days`` of it, and what was ``asked``."""
+        return self._call("GET", "/v1/usage")
+
     # The whole
 
     def health(self) -> Json:
@@ -396,9 +421,6 @@ class Client:
     def runs(self, limit: int = 20) -> list[Json]:
         """The runs of the flows that began last, newest first."""
         return list(self._call("GET", "/v1/runs", query={"limit": limit})["runs"])
-
-    def credentials(self) -> list[Json]:
-        return list(self._call("GET", "/v1/credentials")["credentials"])
 
     def run(self, run_id: str) -> Json:
         """The state of a piece of work that another call started."""

@@ -63,7 +63,7 @@ def log_plainly(level: str) -> None:
     for name in ("uvicorn", "fastapi", "fastmcp"):
         logging.getLogger(name).handlers.clear()
         logging.getLogger(name).propagate = True
-    for chatty in ("httpx", "httpx2", "httpcore", "mcp", "client"):
+    for chatty in ("httpx", "httpx2", "httpcore", "mcp", "client", "openai"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     # A short run gives its slot back while Prefect is about to renew it, and warns of that.
     logging.getLogger("prefect.concurrency").setLevel(logging.ERROR)
@@ -166,6 +166,8 @@ class Process:
 
     def _open_database(self, token: str) -> None:
         ensure_token(self.library.db, token)
+        if lost := self.library.vault.prepare():
+            log.error("%s", lost)
         follow.release(self.library.db, self.library.worker)
         convert.release(self.library.db, self.library.worker)
         temporary.clear(self.library.doors.folder)

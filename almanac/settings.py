@@ -69,6 +69,12 @@ class Settings(BaseSettings):
     llm_model: str | None = Field(None, description="the model that is asked there")
     llm_key: SecretStr | None = Field(None, description="the key that it is asked with, if it wants one")
     llm_seconds: float = Field(120.0, gt=0, description="seconds that an answer of the model server may take")
+    master_key: SecretStr | None = Field(
+        None, description="base64 of 32 bytes, under which the vault seals keys; without it keys/master.key "
+                          "is made. A new one goes in front of the old one, with a comma between")
+    outside_seconds: float = Field(60.0, gt=0, description="seconds that asking external AIs may take")
+    private_names: SecretStr | None = Field(
+        None, description="names, comma separated, that are masked in what external AIs are asked")
     contact: str = Field("", description="address or URL shown to webmasters in the User-Agent")
     articles_per_hour: int = Field(
         60, ge=1, validation_alias=AliasChoices("KNOWLEDGE_MAX_ARTICLES_PER_HOUR", "articles_per_hour"),
@@ -189,6 +195,15 @@ class Settings(BaseSettings):
         if key and not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
             raise ValueError("a key is plain ASCII on one line")
         return key
+
+    @field_validator("master_key")
+    @classmethod
+    def of_the_vault(cls, keys: SecretStr | None) -> SecretStr | None:
+        if keys:
+            from models.sealing import keys_of
+
+            keys_of(keys.get_secret_value())
+        return keys
 
     @field_validator("clamd")
     @classmethod

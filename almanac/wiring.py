@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import SecretStr
 
+from almanac.master_key import MasterKeys
 from almanac.settings import Settings, settings
 from models.session import Database
 from models.states import CollectionState
@@ -26,6 +27,10 @@ from tasks.keep.converter import Either, Jailed
 from tasks.keep.files import Doors
 from tasks.keep.given import Limits
 from tasks.keep.store import ObjectStore
+from tasks.outside.chat import Chat
+from tasks.outside.help import Help
+from tasks.outside.masking import names_of
+from tasks.outside.vault import Vault
 from tasks.ports import (
     Analyser,
     Collections,
@@ -111,9 +116,25 @@ class Library:
         """Raises ValueError without an address: the stack gives it."""
         if self.settings.database_url is None:
             raise ValueError("ALMANAC_DATABASE_URL is not set: start Almanac with `almanac up`, or set it")
-        database = Database(self.settings.database_url.get_secret_value())
+        database = Database(self.settings.database_url.get_secret_value(), keys=self.keys)
         self._closing.callback(database.close)
         return database
+
+    @Once
+    def keys(self) -> MasterKeys:
+        return MasterKeys(self.settings.home / "keys" / "master.key", plain(self.settings.master_key))
+
+    @Once
+    def vault(self) -> Vault:
+        return Vault(self.db, self.keys, Policy(self.settings.allowed_networks).is_owners)
+
+    @Once
+    def help(self) -> Help:
+        """External AIs, for what the library cannot answer."""
+        wanted = self.settings
+        policy, names = Policy(wanted.allowed_networks), names_of(plain(wanted.private_names) or "")
+        return Help(self.db, self.vault, Chat(lambda: transport_of(policy)), self.parser,
+                    lambda: self.embedder, names, wanted.outside_seconds)
 
     @Once
     def fetcher(self) -> Fetcher:
@@ -352,6 +373,12 @@ class Searched:
     def close(self) -> None:
         if self._opened:
             self._opened.close()
+
+
+def transport_of(policy: Policy) -> Any:
+    from tasks.web.transport import GuardedTransport  # brings httpx2, which only asking outside needs
+
+    return GuardedTransport(policy)
 
 
 def plain(secret: SecretStr | None) -> str | None:

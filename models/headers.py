@@ -1,10 +1,15 @@
 """Request headers that an owner sets for a source."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from traceback import format_exception
+from typing import Any
+from uuid import UUID
 
 from models.addresses import Address, same_server
+from models.sealing import KeyRing, open_values
 
+MASK = "********"
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 
@@ -43,3 +48,24 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     if sum(len(name) + len(value) for name, value in checked.items()) > MAX_BYTES:
         raise ValueError(f"the headers are longer than {MAX_BYTES:,} bytes together")
     return checked
+
+
+def traceback_of(error: BaseException, headers: Mapping[str, str]) -> str:
+    """How an error came about, for a log: what was said in a header may stand in it, and is taken out."""
+    told = "".join(format_exception(error))
+    for value in headers.values():
+        for form in {value, repr(value)[1:-1]}:
+            told = told.replace(form, MASK)
+    return told
+
+
+def header_record(source_id: UUID, url: str) -> Sequence[str]:
+    """The identity that a source's headers are sealed for: the source, and the host that they are said to."""
+    return ("source", str(source_id), Address.parse(url).host)
+
+
+def open_headers(
+    keys: Callable[[], KeyRing], source_id: UUID, url: str, stored: Mapping[str, Any]
+) -> dict[str, str]:
+    """A source's headers as they are said. Raises models.sealing.NotOpened."""
+    return open_values(keys(), stored, header_record(source_id, url)) if stored else {}

@@ -1,6 +1,6 @@
 """The database session: one engine a process, short transactions, and the migrations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from select import POLLIN, poll
@@ -14,20 +14,28 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, Oper
 from sqlalchemy.orm import Session, sessionmaker
 
 from models import wall
+from models.sealing import KeyRing
 from models.tables import CallersLogin
 
 SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+SEALING = 0x616C6D616E6163  # the advisory lock of those who seal secrets, and of who lets go of old keys
 PASSING = ("08", "40", "53", "57P")  # SQLSTATEs that begin so: connection, conflict, resources, shutdown
+
+
+def no_keys() -> KeyRing:
+    return KeyRing([])
 
 
 class Database:
     """PostgreSQL by URL. Thread-safe; share one in a process.
 
-    A ``begin()`` block is one transaction: keep the network out of it.
+    A ``begin()`` block is one transaction: keep the network out of it. ``keys`` gives the master keys that
+    its secrets are sealed under.
     """
 
-    def __init__(self, url: str, pool_size: int = 10) -> None:
-        self.url = url
+    def __init__(self, url: str, pool_size: int = 10, keys: Callable[[], KeyRing] = no_keys) -> None:
+        self.url, self.keys = url, keys
         self.pool_size = pool_size
         self._use(connect(url, pool_size))
         event.listen(self.engine, "connect", may_do_everything)
@@ -46,7 +54,7 @@ class Database:
         ``writes`` says otherwise. This is the one place that opens sessions of callers.
         """
         engine, key = self._callers_engine()
-        return CallersDatabase(engine, wall.sealed(
+        return CallersDatabase(engine, self.keys, wall.sealed(
             key, reads=reads, writes=reads if writes is None else writes, public=public))
 
     def _callers_engine(self) -> tuple[Engine, bytes]:
@@ -105,6 +113,11 @@ class Database:
                     with suppress(DBAPIError):  # the connection was lost, and the lock with it
                         connection.execute(select(func.pg_advisory_unlock(key)))
 
+    def sealing(self, session: Session) -> KeyRing:
+        """The keys to seal with in this transaction: no rotation lets go of one before it ends."""
+        session.execute(select(func.pg_advisory_xact_lock_shared(SEALING)))
+        return self.keys()
+
     def migrate(self) -> None:
         """Bring the schema to the newest revision."""
         with as_file(files("models") / "migrations") as scripts, self.engine.begin() as connection:
@@ -123,8 +136,11 @@ class Database:
 class CallersDatabase(Database):
     """PostgreSQL as one caller sees it: row-level security holds every session to the caller's scopes."""
 
-    def __init__(self, engine: Engine, scopes: Mapping[str, str]) -> None:
+    def __init__(
+        self, engine: Engine, keys: Callable[[], KeyRing], scopes: Mapping[str, str]
+    ) -> None:
         self._use(engine)
+        self.keys = keys
         self._at_once = self._at_once.execution_options(**{SCOPES: scopes})
         self._scopes = scopes
 

@@ -14,6 +14,10 @@ class SourceKind(StrEnum):
     URL = "url"
     DOCUMENTATION = "documentation"
     KEPT = "kept"
+    EXTERNAL = "external"  # answers of external AIs
+
+
+HANDED_IN = (SourceKind.KEPT, SourceKind.EXTERNAL)  # whose documents are not read from any address
 
 
 class PollOutcome(StrEnum):
@@ -117,3 +121,12 @@ class ToolState(StrEnum):
     OFFERED = "offered"  # as it was accepted
     LACKING = "lacking"
     CHANGED = "changed"  # since it was accepted
+
+
+class ErrandOutcome(StrEnum):
+    """What became of a question that was sent to an external AI."""
+
+    SENT = "sent"  # under way, or its process ended
+    ANSWERED = "answered"
+    REFUSED = "refused"  # it has no answer that can be kept
+    FAILED = "failed"

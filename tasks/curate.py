@@ -14,11 +14,13 @@ from sqlalchemy import ColumnElement, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from models.duplicates import let_go
-from models.headers import check_headers
+from models.headers import check_headers, header_record
 from models.lease import GIVEN_BACK
+from models.sealing import NotOpened, seal_values
 from models.session import Database
-from models.states import ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
+from models.states import HANDED_IN, ArtifactState, ChunkState, DocumentState, SourceKind, Verdict
 from models.tables import Artifact, Chunk, Document, DocumentVersion, Source, Table
+from tasks.errors import Away
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,19 @@ def resume_source(db: Database, source_id: UUID) -> bool:
 
 
 def set_headers(db: Database, source_id: UUID, headers: Mapping[str, str]) -> bool:
-    """Ask with these headers, and none of those before. Raises ValueError for one that may not be set."""
-    return _change_source(db, source_id, headers=check_headers(headers))
+    """Ask with these headers, and none of those before. Raises ValueError for one that may not be set, and
+    Away where they cannot be sealed.
+    """
+    checked = check_headers(headers)
+    try:
+        with db.begin() as session:
+            ring = db.sealing(session)
+            source = session.scalar(select(Source).where(_standing(source_id)).with_for_update())
+            if source:
+                source.headers = seal_values(ring, checked, header_record(source.id, source.url))
+    except NotOpened as error:
+        raise Away(f"the headers cannot be sealed: {error}") from error
+    return source is not None
 
 
 def remove_source(db: Database, source_id: UUID, now: datetime) -> Removed | None:
@@ -70,7 +83,7 @@ def retry_document(db: Database, document_id: UUID, now: datetime) -> bool:
     own = Document.id == document_id, Document.state != DocumentState.REMOVED
     owns = DocumentVersion.document_id.in_(select(Document.id).where(*own))
     failed = owns, or_(DocumentVersion.failure.is_not(None), DocumentVersion.verdict == Verdict.QUARANTINED)
-    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
+    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind.in_(HANDED_IN)))
     files = Artifact.id.in_(select(Document.artifact_id).where(*own)), Artifact.key.is_not(None)
     again = {"state": ArtifactState.PENDING, "attempts": 0, "reason": None, "due_at": now}
     with db.begin() as session:

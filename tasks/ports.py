@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.analysis import Analysis, Article
+from models.external import External, Wanting
 from models.extracted import Extracted
+from models.sealing import KeyRing
 from models.states import Severity
 
 Vectors = NDArray[np.float32]
@@ -200,6 +202,31 @@ class Embedder(Protocol):
         ...
 
 
+class Keys(Protocol):
+    """The master keys. Thread-safe."""
+
+    @property
+    def are_given(self) -> bool:
+        """Whether they are the owner's to change, in a setting."""
+        ...
+
+    def __call__(self) -> KeyRing:
+        """All there are, none where there is none. Raises models.sealing.KeyLost where they cannot be had."""
+        ...
+
+    def make(self) -> None:
+        """Make a first one, unless there is one."""
+        ...
+
+    def add(self) -> None:
+        """Put a new one in front of the others, unless that was done before and not ended."""
+        ...
+
+    def drop_old(self) -> None:
+        """Let go of all but the first."""
+        ...
+
+
 class Analyser(Protocol):
     """What an article is about, and of what kind it is. Thread-safe."""
 
@@ -281,6 +308,8 @@ class ToolServer(Protocol):
         Raises Transient (away, lost), Unsafe (address policy), Permanent.
         """
         ...
+AskOutside = Callable[[Wanting], External | None]
+"""Asks an external AI; None: nobody may be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,10 @@ from uuid import uuid4
 import pytest
 
 from almanac.stack.postgres import SETTINGS, Postgres, stop
+from models.sealing import KeyRing
 from models.session import Database
+
+RING = KeyRing([bytes(32)])  # the master key of these databases
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,7 +43,7 @@ def db(postgres: Postgres) -> Iterator[Database]:
     """An empty, migrated database that nothing else uses."""
     name = f"t_{uuid4().hex}"
     postgres.ensure_database(name, template="template_almanac")
-    database = Database(postgres.url(name), pool_size=3)
+    database = Database(postgres.url(name), pool_size=3, keys=lambda: RING)
     yield database
     database.close()
 

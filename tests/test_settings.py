@@ -58,6 +58,7 @@ WRONG = [
     ("ALMANAC_LLM_URL", "http://:hunter2@tide.lan/v1", "ALMANAC_LLM_KEY"),
     ("ALMANAC_LLM_URL", "https://tide.lan/v1?key=hunter2", "ALMANAC_LLM_KEY"),
     ("ALMANAC_LLM_SECONDS", "0", "greater than 0"),
+    ("ALMANAC_MASTER_KEY", "hunter2", "base64 of 32 bytes"),
     ("ALMANAC_BROWSER", "yes", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "http://browser:3000", "write off, auto, or ws://"),
     ("ALMANAC_BROWSER", "ws://", "write off, auto, or ws://"),

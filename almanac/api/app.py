@@ -7,6 +7,7 @@ from starlette.routing import Route
 
 from almanac import __version__
 from almanac.api import (
+    credentials,
     documents,
     editing,
     index,
@@ -35,7 +36,7 @@ from almanac.wiring import Library
 
 ROOMS = (
     retrieval, keep, interests, judgments, ranking, today, sources, editing, documents, quality, tokens,
-    organizations, index, tools, system,
+    organizations, credentials, index, tools, system,
 )
 
 

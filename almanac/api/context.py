@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Annotated, Any, cast
+from uuid import UUID
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -21,6 +22,7 @@ from models.tables import LIBRARY_SCOPE
 from tasks.callers import tokens
 
 WRITERS = 8  # answers that a model may write at once
+OWNER = UUID(int=0)  # whoever holds the token of the data folder, also when that is made anew
 SECONDS_BETWEEN_USES = 60.0  # of the owner's token, that are written down
 READS = {"GET", "HEAD"}
 
@@ -35,6 +37,7 @@ class Caller:
     writes: list[str]
     public: list[str]  # what is scoped to one of these alone is read, too
     db: Database
+    identity: UUID = OWNER  # whose personal credentials are used
 
     def may_change(self, row: Mapping[str, Any]) -> None:
         """Raises Problem for a row, with its ``scopes``, that is only to be read."""
@@ -112,7 +115,8 @@ def caller_with(context: Context, token: str, is_owner: bool = False) -> Caller 
     if who is None:
         return None
     db = context.library.db.caller(who.scopes, who.writes, who.public)
-    return Caller(who.name, who.scopes, is_owner, who.writes, who.public, db)
+    identity = OWNER if is_owner else who.identity
+    return Caller(who.name, who.scopes, is_owner, who.writes, who.public, db, identity)
 
 
 async def librarian(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> Caller:

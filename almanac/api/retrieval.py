@@ -14,12 +14,14 @@ from pydantic_core import to_json
 
 from almanac.api.context import By, Caller, Context, InContext
 from almanac.api.problems import Problem, not_found, sentence
+from almanac.api.runs import start_if_possible
 from almanac.api.words import Body, Flag, Name, Number, Whole
 from models.moments import parse_moment
 from tasks.answer.ask import Answer, answer
 from tasks.answer.check import MAX_CHARACTERS, check_against
 from tasks.answer.cite import cite
 from tasks.answer.filters import filters
+from tasks.answer.outside import or_outside
 from tasks.answer.question import Question
 from tasks.answer.research import DESCRIPTION, NAME, SCHEMA, Research
 from tasks.answer.retrieval import Retrieval
@@ -50,6 +52,8 @@ class Asked(Body):
     content_types: tuple[str, ...] | None = None
     languages: Annotated[tuple[str, ...] | None, Field(description="like en")] = None
     scopes: Annotated[tuple[Name, ...] | None, Field(description="some of the token's, to look in")] = None
+    outside: Annotated[bool, Field(
+        description="whether an external AI may be asked; only /v1/ask ever does")] = True
 
 
 class Claimed(Body):
@@ -76,12 +80,24 @@ def find(asked: Asked, by: By, context: InContext) -> Response:
 
 @router.post("/ask")
 async def ask(asked: Asked, by: By, context: InContext) -> JSONResponse:
-    """The configured model's answer from the excerpts, checked against them; else the excerpts, and why."""
+    """The configured model's answer from the excerpts, checked against them; else the excerpts, and why.
+
+    Where the library has nothing relevant, an external AI is asked, if the caller has a credential for one;
+    ``came_from`` says whose the answer is.
+    """
     question = question_of(asked, by)
     found = await run_in_threadpool(found_for, question, by, context)
     told = await asyncio.get_running_loop().run_in_executor(  # a slow model holds no thread that others need
-        context.writers, answer_to, question, found, by, context)
+        context.writers, answer_for, question, found, asked.outside, by, context)
+    if told.external and told.external.text and not told.external.at_home:
+        await start_if_possible(context.runs, "index", {})
     return JSONResponse(told.to_json())
+
+
+def answer_for(question: Question, found: Retrieval, outside: bool, by: Caller, context: Context) -> Answer:
+    library = context.library
+    own = answer_to(question, found, by, context)
+    return or_outside(own, question, library.help.ask, by.identity) if outside else own
 
 
 @router.post("/citations/check")
@@ -108,9 +124,9 @@ def question_of(asked: Asked, by: Caller) -> Question:
     where = set(asked.scopes or readable)
     if foreign := where - readable:
         raise Problem(403, f"This token lacks the scope “{min(foreign)}”: ask without it.", "scope_missing")
-    own = where & {*by.scopes} or by.scopes
+    own, said = where & {*by.scopes} or by.scopes, asked.model_dump(exclude={"outside"})
     try:
-        return Question(**asked.model_dump() | {"scopes": tuple(sorted(where)), "reader": tuple(own)})
+        return Question(**said | {"scopes": tuple(sorted(where)), "reader": tuple(own)})
     except ValueError as error:
         raise Problem(422, sentence(str(error))) from error
 

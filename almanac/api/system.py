@@ -58,6 +58,7 @@ def show_system(by: ByLibrarian, context: InContext) -> dict[str, Any]:
         "slow_hosts": reports.slow_hosts(db),
         "tools": [server | {"tools": [{name: tool[name] for name in ("name", "state")}
                                       for tool in server["tools"]]} for server in library.toolbox.told()],
+        "vault": {"lost": library.vault.lost()},
         "settings": {row["name"]: row["value"] for row in explained(chosen)},
     }
 

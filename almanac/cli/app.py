@@ -20,6 +20,7 @@ from almanac.cli import (
     stack,
     token,
     tool,
+    vault,
 )
 from almanac.cli.doctor import doctor
 from almanac.cli.screen import screen
@@ -56,6 +57,7 @@ app.add_typer(interest.app, name="interest")
 app.add_typer(document.app, name="document")
 app.add_typer(quality.app, name="quality")
 app.add_typer(index.app, name="index")
+app.add_typer(vault.app, name="vault")
 app.add_typer(token.app, name="token")
 app.add_typer(organization.app, name="organization")
 app.add_typer(tool.app, name="tool")

@@ -5,6 +5,7 @@ from almanac.cli.asking import (
     Languages,
     Minimum,
     Number,
+    Outside,
     Previous,
     Recent,
     Scopes,
@@ -17,8 +18,8 @@ from almanac.cli.asking import (
     choices,
     query_of,
 )
-from almanac.cli.screen import one_line, screen, wrapped
-from almanac.cli.search import answer, origin_lines
+from almanac.cli.screen import cut, one_line, screen, wrapped
+from almanac.cli.search import INDENT, answer, origin_lines
 from almanac.client import Json, connect
 
 
@@ -35,15 +36,19 @@ def ask(
     scope: Scopes = None,
     budget: Budget = None,
     min_similarity: Minimum = None,
+    outside: Outside = True,
 ) -> None:
-    """Ask the configured model, which answers from the library; without one, the excerpts."""
+    """Ask the configured model, which answers from the library; without one, the excerpts.
+
+    What the library cannot answer is asked of an external AI, if `almanac vault` has a key for one.
+    """
     query = query_of(words, "ask")
     checked(since, until, source)
     client = connect()
     told = client.ask(query, **choices(
         client, source, previous=previous, k=k, recent=recent, since=since, until=until,
         content_types=content_type, languages=language, scopes=scope, budget_tokens=budget,
-        min_similarity=min_similarity))
+        min_similarity=min_similarity, outside=outside))
     screen.show(told, answer_text(told))
 
 
@@ -52,7 +57,11 @@ def answer_text(told: Json) -> str:
     if told["answer"] is None:
         said = [one_line(told["note"]), *([answer(told, explain=False)] if told["excerpts"] else [])]
         return "\n\n".join(said)
-    cited = [each for each in told["excerpts"] if each["label"] in told["check"]["labels"]]
+    labels = told["check"]["labels"] if told["check"] else []
+    cited = [each for each in told["excerpts"] if each["label"] in labels]
     said = [wrapped(told["answer"], ""), *("\n".join(origin_lines(each)) for each in cited)]
     said += [f"Tools used: {one_line(', '.join(told['tools']))}"] if told["tools"] else []
+    if outside := told["external"] and told["external"]["citation"]:
+        where = one_line(" · ".join((outside["source"], outside["author"])))
+        said.append(f"{cut(outside['title'], 90)}\n{INDENT}{where}\n{INDENT}{one_line(outside['url'])}")
     return "\n\n".join([*said, *([f"Note: {one_line(told['note'])}"] if told["note"] else [])])

@@ -23,6 +23,8 @@ Until = Annotated[str | None, Option(metavar="DATE", help="published by then")]
 Types = Annotated[list[str] | None, Option("--type", metavar="|".join(ContentType), help="only of this type")]
 Languages = Annotated[list[str] | None, Option("--language", metavar="en", help="only in this language")]
 Scopes = Annotated[list[str] | None, Option("--scope", metavar="NAME", help="only of these scopes")]
+Outside = Annotated[bool, Option("--outside/--no-outside", help="whether an external AI may be asked",
+                                 show_default=False)]
 Budget = Annotated[int | None, Option("--budget", min=0, metavar="TOKENS", help="of the block for a model")]
 Minimum = Annotated[float | None, Option("--min-similarity", min=0, max=1, metavar="0-1",
                                          help="cosine below which nothing is relevant")]

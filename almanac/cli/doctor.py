@@ -47,6 +47,8 @@ def parts(told: Json) -> Iterator[Finding]:
     yield Finding("library", None if starting else not unwell, "; ".join(unwell) or "every part is well")
     if held := told["held"]:
         yield Finding("articles", None, waits_for(held))
+    if lost := told["vault"]["lost"]:
+        yield Finding("vault", False, lost)
     documents = told["queues"]["documents"]
     if waits := [f"{documents[state]} for {what}" for state, what in WAITS.items() if documents.get(state)]:
         yield Finding("documents that wait", None, ", ".join(waits))

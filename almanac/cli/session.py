@@ -10,6 +10,7 @@ from almanac.client import Client, Json, connect
 from models.states import DocumentState
 
 UUID_LENGTH = 36
+NAMES = {"vault": "key"}  # of what a command lists, where it is not the command's own
 
 
 def source_named(typed: str) -> tuple[Client, str]:
@@ -32,6 +33,12 @@ def token_named(typed: str) -> tuple[Client, str]:
     return client, resolve(typed, "token", client.tokens)
 
 
+def credential_named(typed: str) -> tuple[Client, str]:
+    check_id(typed, "vault")
+    client = connect()
+    return client, resolve(typed, "vault", client.credentials)
+
+
 def check_id(typed: str, what: str) -> None:
     if not re.fullmatch(r"[0-9a-f-]{4,36}", typed.strip().lower()):
         raise WrongUsage(f"“{typed}” is no id: give 4 or more characters of the beginning of one, as "
@@ -45,7 +52,8 @@ def resolve(typed: str, what: str, everything: Callable[[], Iterable[Json]]) -> 
         return prefix
     found = [row["id"] for row in everything() if row["id"].startswith(prefix)]
     if not found:
-        raise Failed(f"there is no {what} whose id begins with {prefix}: `almanac {what} list` shows all")
+        raise Failed(f"there is no {NAMES.get(what, what)} whose id begins with {prefix}: "
+                     f"`almanac {what} list` shows all")
     if len(found) > 1:
-        raise Failed(f"{len(found)} ids of a {what} begin with {prefix}: give more of it")
+        raise Failed(f"{len(found)} ids of a {NAMES.get(what, what)} begin with {prefix}: give more of it")
     return str(found[0])

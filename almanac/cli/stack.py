@@ -43,6 +43,8 @@ def runner(chosen: Settings, dashboard: bool) -> Callable[[Callable[[], None]], 
             now = report(chosen)
             with contextlib.suppress(OSError):  # a reader that has gone does not stop the stack
                 screen.show(now, where(now, dashboard))
+                if (told := system()) and (lost := told["vault"]["lost"]):
+                    screen.warn(lost)
             ready()
 
         try:
@@ -88,6 +90,7 @@ def status() -> None:
     told = system() if now["health"] else None
     now["held"] = told and told["held"]
     now["needs_browser"] = told and told["queues"]["documents"].get(DocumentState.NEEDS_BROWSER, 0)
+    now["vault"] = told and told["vault"]["lost"]
     screen.show(now, described(now))
     raise typer.Exit(0 if now["fine"] and not now["token_lost"] else 1)
 
@@ -111,7 +114,7 @@ def described(now: Json) -> str:
     health = now["health"] or {"status": "is being stopped" if now["stopping"] else "does not answer"}
     waits = now["held"] and waits_for(now["held"])
     said = [("library says", health["status"]), *unwell(health), ("token", now["token_lost"]),
-            ("articles", waits), ("browser", awaited(now["needs_browser"]))]
+            ("vault", now["vault"]), ("articles", waits), ("browser", awaited(now["needs_browser"]))]
     return "\n".join([parts, "", facts(said), where(now)])
 
 

@@ -5,6 +5,7 @@ from models.tables.base import LIBRARY_SCOPE, Table
 from models.tables.calling import OWNER, ApiToken, CallersLogin, Membership, Organization, Principal
 from models.tables.indexing import Chunk, ChunkVector, Collection, GateResult, VersionAnalysis
 from models.tables.keeping import Artifact, ToolPin, UploadTicket
+from models.tables.outside import Credential, CredentialDay, Errand
 from models.tables.reading import CrawlDelay, Document, DocumentVersion, HostPause, Poll, Source
 
 __all__ = [
@@ -17,8 +18,11 @@ __all__ = [
     "ChunkVector",
     "Collection",
     "CrawlDelay",
+    "Credential",
+    "CredentialDay",
     "Document",
     "DocumentVersion",
+    "Errand",
     "GateResult",
     "HostPause",
     "Interest",

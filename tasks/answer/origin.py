@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Row
 from sqlalchemy.orm import InstrumentedAttribute
 
+from models.states import SourceKind
 from models.tables import Document, DocumentVersion, Source
 
 
@@ -23,6 +24,7 @@ class Origin(NamedTuple):
     start: int
     end: int
     failing_since: datetime | None = None  # the address; what it said before answers all the same
+    external: bool = False  # an external AI has said it, no source of the owner's
 
     def to_json(self) -> dict[str, Any]:
         return {name: json_value(value) for name, value in self._asdict().items()}
@@ -65,8 +67,12 @@ def columns(document: type[Document], start: ColumnElement[int] | InstrumentedAt
         version.author.label("author"), version.published_at.label("published_at"),
         version.read_at.label("read_at"), version.content_hash.label("content_hash"),
         start.label("start"), end.label("end"),
-        document.failing_since.label("failing_since"),
+        document.failing_since.label("failing_since"), is_external().label("external"),
     ]
+
+
+def is_external() -> ColumnElement[bool]:
+    return Source.kind == SourceKind.EXTERNAL
 
 
 def origin(row: Row[Any]) -> Origin:

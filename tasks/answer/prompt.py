@@ -31,6 +31,8 @@ def block(label: str, candidate: Candidate, story: str | None = None) -> str:
         f"Published: {published.date() if published else f'unknown, read {origin.read_at.date()}'}",
         f"URL: {address(origin.url)}",
     ]
+    if origin.external:
+        lines.append("Kind: what an external AI has answered, which no source of the library bears out")
     if candidate.also_at:
         lines.append("Also at: " + "; ".join(
             f"{one_line(place.source)} ({address(place.url)})" for place in candidate.also_at[:MAX_PLACES]))

@@ -97,6 +97,8 @@ class Retrieval:
         """Both as one, where the other went on with this one."""
         return replace(self, excerpts=[*self.excerpts, *more.excerpts],
                        dropped=[*self.dropped, *more.dropped])
+    relevant: bool = True  # it holds what surely answers, and that no external AI has said
+    external: Sequence[UUID] = ()  # documents of external AIs that were chosen
 
     def to_json(self) -> dict[str, Any]:
         return {

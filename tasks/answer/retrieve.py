@@ -60,9 +60,12 @@ def retrieve(db: Database, embedder: Embedder, index: Index, question: Question,
     used = (entry.candidate.about for entry in choice.chosen[:fitting])
     record(db, retrieval_id, question, excerpts, named(reader.asked, used)[:MOST_LEARNED], now)
     nothing = None if fitting else _nothing(choice, minimum, question)
+    chosen = [entry.candidate for entry in choice.chosen]
+    external = [each.document_id for each in chosen if each.origin.external]
+    relevant = any(each.is_sure and not each.origin.external for each in chosen)
     return Retrieval(retrieval_id, question.wants_recent, _elapsed(times), excerpts[:fitting],
                      excerpts[fitting:], prompt(mark, blocks[:fitting]), nothing,
-                     asdict(weights) if question.explain else None)
+                     asdict(weights) if question.explain else None, relevant, external)
 
 
 def _fitting(mark: str, blocks: list[str], budget: int | None, embedder: Embedder) -> int:

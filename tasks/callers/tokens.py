@@ -36,6 +36,7 @@ class Bearer:
     scopes: list[str]  # that are read
     writes: list[str]
     public: list[str]  # organizations: what is scoped to one of them alone is read by all
+    identity: UUID  # whose credentials are its own: its principal's, or the token's, where the owner lent it
 
 
 def make_token(
@@ -132,7 +133,8 @@ def owner_of(db: Database, plain: str) -> Bearer | None:
             db.execute(update(ApiToken).where(ApiToken.id == row.id).values(last_used_at=func.now()))
         reads, writes = _may(row)
         if reads:
-            return Bearer(row.id, row.name, row.principal, reads, writes, row.public)
+            identity = row.id if row.principal == OWNER else row.principal_id
+            return Bearer(row.id, row.name, row.principal, reads, writes, row.public, identity)
     return None
 
 
@@ -157,7 +159,7 @@ def _bearer() -> Any:
         return names(Organization.id.in_(mine))
 
     return (
-        select(ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.writes,
+        select(ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.writes, ApiToken.principal_id,
                Principal.name.label("principal"),
                _used_lately().label("used_lately"), names(Organization.public).label("public"),
                member_of().label("member_of"), member_of(Membership.writes).label("writes_into"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -14,7 +14,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from models.addresses import check_address, identity_key
-from models.headers import headers_for
+from models.headers import header_record, headers_for
+from models.sealing import NotOpened, seal_values
 from models.session import Database
 from models.states import ReadingMode, SourceKind
 from models.tables import Document, Source
@@ -26,6 +27,7 @@ from tasks.discover.offers import Look
 from tasks.discover.poll import PollResult, compare, write
 from tasks.discover.probe import probe
 from tasks.discover.wishes import AUTO, LONGEST_NAME, NewSource
+from tasks.errors import Away
 from tasks.ports import Embedder, Fetcher, Parser
 
 __all__ = ["AddedSource", "NewSource", "add_single", "add_source", "ensure_documentation"]
@@ -64,7 +66,8 @@ async def add_source(
     finished = now + timedelta(seconds=monotonic() - started)
     try:
         with db.begin() as session:
-            source = session.scalars(insert(Source).values(row_of(new, found)).returning(Source)).one()
+            row = row_of(new, found) | sealed_headers(db, session, new, found)
+            source = session.scalars(insert(Source).values(row).returning(Source)).one()
             offer, taken = compare(session, source, found.offer, now)
             poll = write(session, source, offer, taken, now, finished)
     except IntegrityError:
@@ -92,10 +95,21 @@ def row_of(new: NewSource, found: Found) -> dict[str, Any]:
         "kind": found.kind, "url": found.url, "name": new.name or found.title[:LONGEST_NAME],
         "priority": new.priority, "weight": new.weight, "every_seconds": new.every_seconds,
         "cron": new.cron, "zone": new.zone, "tags": list(new.tags),
-        "headers": headers_for(found.url, new.headers, new.url),
         "map": dict(new.map), "include": list(new.include), "exclude": list(new.exclude),
         "limit_per_poll": new.limit, "mode": new.mode, "fragment_routes": new.fragment_routes,
     }
+
+
+def sealed_headers(db: Database, session: Session, new: NewSource, found: Found) -> dict[str, Any]:
+    """The id of the source to be, and its headers sealed for it. Raises Away where there is no master key."""
+    source_id, headers = uuid4(), headers_for(found.url, new.headers, new.url)
+    if not headers:
+        return {"id": source_id}
+    try:
+        sealed = seal_values(db.sealing(session), headers, header_record(source_id, found.url))
+    except NotOpened as error:
+        raise Away(f"its headers cannot be sealed: {error}") from error
+    return {"id": source_id, "headers": sealed}
 
 
 def ensure_documentation(db: Database) -> UUID:

@@ -8,6 +8,8 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from models.headers import open_headers
+from models.sealing import NotOpened
 from models.session import Database
 from models.states import ReadingMode
 from models.tables import Document, Source
@@ -17,6 +19,7 @@ from tasks.discover.preview import preview
 from tasks.discover.schedule import next_poll
 from tasks.discover.subscriptions import NOT_OURS
 from tasks.discover.wishes import NewSource
+from tasks.errors import Away
 from tasks.ports import Fetcher, Parser
 
 CHANGEABLE = (
@@ -66,7 +69,11 @@ async def preview_edit(
     if source is None:
         return None
     wish = wished(source, changes)
-    look = Look(source.url, headers=source.headers, map=wish.map, include=wish.include, limit=wish.limit,
+    try:
+        headers = open_headers(db.keys, source.id, source.url, source.headers)
+    except NotOpened as error:
+        raise Away(f"its headers cannot be opened: {error}; set them anew") from error
+    look = Look(source.url, headers=headers, map=wish.map, include=wish.include, limit=wish.limit,
                 fragment_routes=wish.fragment_routes)
     return await preview(fetcher, parser, look, source.kind, wish.name)
 

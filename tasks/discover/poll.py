@@ -18,6 +18,8 @@ from uuid import UUID, uuid4
 from sqlalchemy import Update, bindparam, insert, or_, select, update
 from sqlalchemy.orm import Session
 
+from models.headers import open_headers, traceback_of
+from models.sealing import KeyRing, NotOpened
 from models.session import Database
 from models.states import DocumentState, PollOutcome, ReadingMode, SourceKind
 from models.tables import Poll, Source
@@ -107,7 +109,7 @@ async def look_once(
 ) -> PollResult:
     """The look, and what is written of it."""
     started = monotonic()
-    offer = await look_at(source, look, fetcher, parser)
+    offer = await look_at(source, look, fetcher, parser, db.keys)
     with db.begin() if offer.outcome is PollOutcome.NEW else db.at_once() as session:
         offer, taken = compare(session, source, offer, now)
         if taken.unjudged is None:
@@ -129,20 +131,27 @@ def load(db: Database, source_id: UUID, now: datetime) -> tuple[Source, Look]:
     source: Any = rows[0]
     conditional = source.body_hash and source.since
     validators = Validators(source.etag, source.last_modified) if conditional else Validators()
-    return source, Look(source.url, validators, source.body_hash, source.since, source.headers, source.map,
+    return source, Look(source.url, validators, source.body_hash, source.since, {}, source.map,
                         source.parts, source.include, source.fragment_routes, source.limit_per_poll, now)
 
 
-async def look_at(source: Source, look: Look, fetcher: Fetcher, parser: Parser) -> Offer:
+async def look_at(
+    source: Source, look: Look, fetcher: Fetcher, parser: Parser, keys: Callable[[], KeyRing]
+) -> Offer:
     """What the source offers; a failure is a value here, since it is what will be recorded."""
+    headers: dict[str, str] = {}
     try:
-        return await KINDS[SourceKind(source.kind)](fetcher, parser, look)
+        headers = open_headers(keys, source.id, source.url, source.headers)
+        return await KINDS[SourceKind(source.kind)](fetcher, parser, replace(look, headers=headers))
+    except NotOpened as error:
+        return Offer(PollOutcome.FAILED, f"its headers cannot be opened: {error}")
     except StageError as error:
         wait = error.retry_after if isinstance(error, Transient) else None
         asked = not isinstance(error, Postponed)
         return Offer(PollOutcome.FAILED, error.reason, retry_after=wait, asked=asked)
     except Exception as error:  # a fault of ours: told, tried again later, and kept from the other sources
-        log.exception("Polling %s failed", source.url)
+        told = traceback_of(error, headers)
+        log.error("Polling %s failed\n%s", source.url, told)  # noqa: TRY400 - without the headers
         return Offer(PollOutcome.FAILED, f"polling it failed inside Almanac ({type(error).__name__})")
 
 

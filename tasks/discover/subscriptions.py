@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from models.addresses import identity_key
 from models.intervals import interval_of, seconds_of
 from models.session import Database
-from models.states import ReadingMode, SourceKind
+from models.states import HANDED_IN, ReadingMode, SourceKind
 from models.tables import Source
 from tasks.discover import opml
 from tasks.discover.auto import host_of
@@ -23,7 +23,7 @@ from tasks.errors import Permanent, Rejected
 from tasks.ports import Parser
 
 PACE = timedelta(seconds=2)  # between the first polls of two that came together
-NOT_OURS = (SourceKind.URL, SourceKind.DOCUMENTATION, SourceKind.KEPT)  # of Almanac itself
+NOT_OURS = (SourceKind.URL, SourceKind.DOCUMENTATION, *HANDED_IN)  # of Almanac itself
 
 
 def read_map(written: str) -> dict[str, str]:

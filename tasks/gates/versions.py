@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from models.blocks import Block, BlockKind
 from models.session import Database
-from models.states import DocumentState, SourceKind, Verdict
+from models.states import HANDED_IN, DocumentState, Verdict
 from models.styles import COLLAPSED, CONCEALED
 from models.tables import Document, DocumentVersion, Source
 from tasks.gates.invisible import broken_words, first_broken, smuggled
@@ -45,7 +45,7 @@ def kept_of(db: Database, versions: Sequence[UUID]) -> set[UUID]:
     """Those of the versions that were handed in, not read on the web."""
     rows = db.execute(
         select(DocumentVersion.id).join(DocumentVersion.document).join(Document.source)
-        .where(DocumentVersion.id.in_(versions), Source.kind == SourceKind.KEPT))
+        .where(DocumentVersion.id.in_(versions), Source.kind.in_(HANDED_IN)))
     return {row.id for row in rows}
 
 

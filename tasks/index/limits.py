@@ -12,10 +12,10 @@ from sqlalchemy.orm import Session
 
 from models import lease
 from models.session import Database
-from models.states import DocumentState, SourceKind
+from models.states import HANDED_IN, DocumentState, SourceKind
 from models.tables import Document, DocumentVersion, Source, VersionAnalysis
 
-NO_ARTICLES = (SourceKind.DOCUMENTATION, SourceKind.KEPT)  # what limits are not for: ours, and handed in
+NO_ARTICLES = (SourceKind.DOCUMENTATION, *HANDED_IN)  # what limits are not for
 FREE = Source.kind.in_(NO_ARTICLES)
 METERED = Source.kind.not_in(NO_ARTICLES)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

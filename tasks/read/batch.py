@@ -12,6 +12,7 @@ from sqlalchemy.exc import DataError
 
 from models.addresses import is_route
 from models.extracted import Extracted
+from models.headers import traceback_of
 from models.session import Database
 from tasks.errors import NeedsBrowser, Permanent, StageError, Transient
 from tasks.ports import Fetched, Fetcher, Parser, Read, Renderer, Validators, Wanted
@@ -80,6 +81,8 @@ async def look_at(
 ) -> Look | StageError:
     """Fetch, extract, and render what needs it; a failure is a value here, since it is what will be saved."""
     route = is_route(document.key)
+    if document.unsaid:
+        return Transient(document.unsaid)
     try:
         known = Validators() if route else document.validators  # every route has the same answer
         fetched = await fetcher.fetch(document.url, Wanted.PAGE, known, document.headers)
@@ -95,7 +98,8 @@ async def look_at(
     except StageError as error:
         return error
     except Exception as error:  # a fault of ours: told, retried, and kept from the neighbours
-        log.exception("Reading %s failed", document.url)
+        told = traceback_of(error, document.headers)
+        log.error("Reading %s failed\n%s", document.url, told)  # noqa: TRY400 - without the headers
         return Transient(f"reading it failed inside Almanac ({type(error).__name__})")
 
 

@@ -1,20 +1,22 @@
 """Who reads what: documents are taken under a lease that is renewed, expires and can be given back."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, Row, and_, func, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from models.headers import headers_for
+from models.headers import headers_for, open_headers
 from models.lease import NOW, free, new_holder, return_from, return_of, taken
+from models.sealing import KeyRing, NotOpened
 from models.session import Database
-from models.states import DocumentState, SourceKind
+from models.states import HANDED_IN, DocumentState
 from models.tables import Document, Source
 from tasks.ports import TRUSTED, Validators
 
@@ -45,6 +47,7 @@ class Claimed:
     published_at: datetime | None
     full_text: str | None = None  # that its feed brought
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # of its source, for its server
+    unsaid: str | None = None  # why its headers cannot be said, so that nothing is asked without them
 
 
 def may_be_read(now: datetime) -> list[ColumnElement[bool]]:
@@ -77,7 +80,7 @@ def spread(now: datetime, served: Collection[str]) -> ColumnElement[bool]:
 
 def named(ids: Sequence[UUID]) -> ColumnElement[bool]:
     """The documents asked for by id, due or not; what was handed in is never fetched again."""
-    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind == SourceKind.KEPT))
+    handed_in = Document.source_id.in_(select(Source.id).where(Source.kind.in_(HANDED_IN)))
     return and_(Document.id.in_(ids), Document.state != DocumentState.REMOVED, ~handed_in)
 
 
@@ -95,19 +98,31 @@ def claim(
             if ids is not None or not more:
                 break
         rows.sort(key=lambda row: (-row.priority, row.discovered_at, row.id))
-        own = own_headers(session, rows)
-        return [claimed(row, lease, now, own.get(row.id, {})) for row in rows]
+        own = own_headers(session, rows, db.keys)
+        return [claimed(row, lease, now, *own.get(row.id, ({}, None))) for row in rows]
 
 
-def own_headers(session: Session, rows: Sequence[Document]) -> dict[UUID, dict[str, str]]:
-    """What the owner wants said, by document: to the server of its source, and to no other."""
+def own_headers(
+    session: Session, rows: Sequence[Document], keys: Callable[[], KeyRing]
+) -> dict[UUID, tuple[dict[str, str], str | None]]:
+    """What the owner wants said, by document: to the server of its source, and to no other; else why it
+    cannot be said.
+    """
     asked_with = {row.id: row for row in session.execute(
         select(Source.id, Source.url, Source.headers)
         .where(Source.id.in_({row.source_id for row in rows}), Source.headers != {}))}
+    said = {identity: said_with(source, keys) for identity, source in asked_with.items()}
     return {
-        row.id: headers_for(row.url, source.headers, source.url)
-        for row in rows if (source := asked_with.get(row.source_id))
+        row.id: (headers_for(row.url, headers, asked_with[row.source_id].url), why)
+        for row in rows if row.source_id in said for headers, why in [said[row.source_id]]
     }
+
+
+def said_with(source: Row[Any], keys: Callable[[], KeyRing]) -> tuple[dict[str, str], str | None]:
+    try:
+        return open_headers(keys, source.id, source.url, source.headers), None
+    except NotOpened as error:
+        return {}, f"the headers of its source cannot be opened: {error}"
 
 
 def take(
@@ -134,13 +149,15 @@ def host_of(url: str) -> str:
     return "".join(url.split("/")[2:3])
 
 
-def claimed(row: Document, lease: str, now: datetime, headers: Mapping[str, str]) -> Claimed:
+def claimed(
+    row: Document, lease: str, now: datetime, headers: Mapping[str, str], unsaid: str | None
+) -> Claimed:
     return Claimed(
         id=row.id, lease=lease, url=row.url, key=row.key, scopes=row.scopes, validators=known(row, now),
         content_hash=row.content_hash, answers=row.version_id is not None, attempts=row.attempts,
         due_at=row.due_at,
         title=row.title, author=row.author, published_at=row.published_at, full_text=row.full_text,
-        headers=headers,
+        headers=headers, unsaid=unsaid,
     )
 
 

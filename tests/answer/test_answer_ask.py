@@ -122,6 +122,6 @@ def test_what_was_removed_while_the_model_wrote_is_not_cited(stocked: Any) -> No
 def test_the_json_is_a_retrievals_with_the_answer(stocked: Any) -> None:
     json = told(stocked, Says("It goes on [K1].")).to_json()
     assert json.keys() == {"answer", "model", "check", "note", "retrieval_id", "recent", "elapsed_ms",
-                           "excerpts", "dropped", "prompt", "nothing", "tools"}
+                           "excerpts", "dropped", "prompt", "nothing", "tools", "came_from", "external"}
     assert json["check"] == {"labels": ["K1"], "unknown": [], "addresses": [], "quotes": [], "sound": True}
     assert json["elapsed_ms"]["total"] >= json["elapsed_ms"]["model"] > 0

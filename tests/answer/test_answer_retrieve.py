@@ -103,7 +103,7 @@ def test_the_answer_has_the_shape_of_the_contract(library: Any) -> None:
     assert (used["label"], used["used"], used["story"], used["headings"]) == ("K1", True, None, ["A"])
     assert used["citation"].keys() == {
         "title", "url", "source", "author", "published_at", "read_at", "content_hash", "start", "end",
-        "failing_since",
+        "failing_since", "external",
     }
     assert used["citation"]["published_at"] == "2026-05-19T12:00:00+00:00"
     assert used["score"].keys() == {

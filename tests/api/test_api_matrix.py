@@ -71,6 +71,9 @@ VERDICTS = {
     "DELETE /v1/organizations/{name}/members/{who}": OWNER,
     "POST /v1/index/verify": LIBRARIAN, "POST /v1/index/rebuild": LIBRARIAN,
     "GET /v1/tools": USES, "POST /v1/tools/{name}/call": USES, "POST /v1/tools/{name}/accept": OWNER,
+    "GET /v1/credentials": SHOWN, "POST /v1/credentials": OWN, "PATCH /v1/credentials/{credential_id}": OWN,
+    "DELETE /v1/credentials/{credential_id}": OWN, "POST /v1/credentials/rotate": OWNER,
+    "GET /v1/usage": SHOWN,
     "GET /v1/system": LIBRARIAN, "GET /v1/runs/{run_id}": LIBRARIAN,
 }
 BODIES: dict[str, Any] = {
@@ -87,6 +90,7 @@ BODIES: dict[str, Any] = {
     "PATCH /v1/organizations/{name}": {"public": True},
     "PUT /v1/organizations/{name}/members/{who}": {"writes": True},
     "PUT /v1/interests": {"topic": "tides"}, "POST /v1/tools/{name}/call": {},
+    "PATCH /v1/credentials/{credential_id}": {"enabled": False},
     "POST /v1/tools/{name}/accept": {"fingerprint": "0" * 64},
 }
 
@@ -116,7 +120,7 @@ async def ask(
     method, path = route.split()
     ids = {"document_id": cell.document, "source_id": cell.source, "retrieval_id": cell.retrieval,
            "label": "K1", "judgment_id": cell.judgment, "token_id": uuid4(), "run_id": uuid4(),
-           "ticket": "x" * 43, "name": "press", "who": "eve", "topic:path": f"marked-{cell.name}-end"}
+           "credential_id": uuid4(),           "ticket": "x" * 43, "name": "press", "who": "eve", "topic:path": f"marked-{cell.name}-end"}
     for name, value in ids.items():
         path = path.replace(f"{{{name}}}", str(value))
     bodies = BODIES | {

@@ -26,7 +26,7 @@ async def test_the_answer_has_the_shape_of_the_contract(answer: dict[str, Any]) 
     assert (excerpt["label"], excerpt["used"]) == ("K1", True)
     assert set(excerpt["citation"]) == {
         "title", "url", "source", "author", "published_at", "read_at", "content_hash", "start", "end",
-        "failing_since"}
+        "failing_since", "external"}
     assert "Forty nests" in excerpt["text"]
     assert "K1" in answer["prompt"]
 

@@ -10,6 +10,7 @@ from household import TOKEN, Household, assert_problem
 from small_library import FEED, SITE
 from sqlalchemy import select
 
+from models.headers import open_headers
 from models.session import Database
 from models.tables import Source
 
@@ -85,7 +86,9 @@ async def test_the_values_of_headers_are_told_to_nobody(
     identity = added.json()["id"]
     assert added.json()["headers"] == ["x-key"]
     with db.begin() as session:
-        assert session.scalar(select(Source.headers)) == {"x-key": SECRET}
+        source = session.scalars(select(Source)).one()
+        assert open_headers(db.keys, source.id, source.url, source.headers) == {"x-key": SECRET}
+        assert SECRET not in str(source.headers)
     said = [added.text, caplog.text, json.dumps(household.runs.started)]
     said += [(await api.get(f"/v1/sources{path}")).text for path in ("", f"/{identity}", "/export")]
     wrong: list[dict[str, Any]] = [{"X Key": SECRET}, {"Host": SECRET}, {"X-Key": f"{SECRET}é"}]

@@ -112,7 +112,7 @@ def alone(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[CommandLine]:
     """The command on a data folder where nothing runs."""
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     monkeypatch.setenv("ALMANAC_HOME", str(home))
     monkeypatch.setenv("ALMANAC_API_PORT", "1")
     monkeypatch.chdir(home)

@@ -7,7 +7,7 @@ from almanac.cli.stack import described
 URLS = {"api": "http://127.0.0.1:8420", "dashboard": "http://127.0.0.1:8421", "prefect": "http://127.0.0.1:4200"}
 
 NOW = {"parts": [], "health": {"status": "ok"}, "stopping": False, "token_lost": None, "held": None,
-       "needs_browser": None, "urls": URLS}
+       "needs_browser": None, "vault": None, "urls": URLS}
 
 
 def test_of_a_library_in_trouble_each_part_that_is_not_well_is_told_with_its_cause() -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import delete, event, insert, select, update
 from almanac.stack.postgres import Postgres
 from models.blocks import Block, BlockKind
 from models.extracted import Extracted
+from models.sealing import KeyRing
 from models.session import Database
 from models.states import DocumentState
 from models.tables import Document, Poll, Source
@@ -110,7 +111,7 @@ def page(body: bytes) -> dict[str, Any]:
 def library(postgres: Postgres) -> Iterator[Database]:
     """One migrated database for the tests of this room."""
     postgres.ensure_database("discover", template="template_almanac")
-    database = Database(postgres.url("discover"), pool_size=3)
+    database = Database(postgres.url("discover"), pool_size=3, keys=lambda: KeyRing([bytes(32)]))
     yield database
     database.close()
 

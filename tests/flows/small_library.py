@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from almanac.master_key import MasterKeys
 from almanac.settings import Settings
 from models.blocks import Block, BlockKind
 from models.extracted import Extracted
@@ -24,8 +25,11 @@ from tasks.extract import files, head, note
 from tasks.keep.files import Doors
 from tasks.keep.given import Limits
 from tasks.keep.store import ObjectStore
+from tasks.outside.chat import Chat
+from tasks.outside.help import Help
 from tasks.outside.tools.executor import Executor
 from tasks.outside.tools.toolbox import Toolbox
+from tasks.outside.vault import Vault as Safe
 from tasks.ports import (
     Analyser,
     Entry,
@@ -39,6 +43,8 @@ from tasks.ports import (
     Vectors,
     Wanted,
 )
+from tasks.web.policy import Policy
+from tasks.web.transport import GuardedTransport
 
 SITE = "https://site.example"
 FEED = f"{SITE}/feed"
@@ -185,6 +191,7 @@ class SmallLibrary:
     worker = "small"
     renderer = None
     model: Any = None
+    allowed = "127.0.0.1/32"  # that external AIs may be at
     gate: Gate | None = None  # everything is good enough
 
     def __init__(self, db: Database, home: Path, articles: Mapping[str, str | None]) -> None:
@@ -195,6 +202,12 @@ class SmallLibrary:
         self.next = Vault()  # what a rebuild fills
         self.analyser: Analyser = BuiltIn(self.embedder)
         self.converter, self.conversion = Lines(), Resting()
+        self.keys = db.keys = MasterKeys(home / "keys" / "master.key")
+        self.keys.make()
+        policy = Policy(self.allowed)
+        self.vault = Safe(db, self.keys, policy.is_owners)
+        self.help = Help(db, self.vault, Chat(lambda: GuardedTransport(policy)), self.parser,
+                         lambda: self.embedder, ["Ada Krol"], seconds=5.0)
 
     @cached_property
     def toolbox(self) -> Toolbox:

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from prefect import flow
@@ -14,11 +15,11 @@ from workbench import PrefectServer, until
 from almanac import wiring
 from almanac.stack.postgres import Postgres
 from models.session import Database
-from tasks import steps
+from tasks import curate, steps
 
 pytestmark = [pytest.mark.stack, pytest.mark.database]
 
-PASSWORD = "correct-horse-battery"
+PASSWORD, HEADER = "correct-horse-battery", "tok_TESTONLY_9f3a"
 
 
 @flow
@@ -44,6 +45,33 @@ async def test_a_database_that_cannot_be_reached_tells_nobody_its_password(
     await asyncio.sleep(2)  # events are written a second later
     assert rows_with(postgres, [PASSWORD]) == []
     assert rows_with(postgres, ["127.0.0.1:1/almanac"]) == []
+
+
+@flow
+async def polling(source_id: UUID) -> int:
+    return await steps.poll_sources(10, [source_id])
+
+
+async def test_a_header_of_a_source_is_in_nothing_that_prefect_keeps(
+    prefect_server: PrefectServer, postgres: Postgres, db: Database, home: Path,
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    class Broken:
+        async def fetch(self, url: str, wanted: object, known: object, headers: dict[str, str]) -> None:
+            said.append(headers["authorization"])
+            raise RuntimeError(f"the connector was given {headers}")
+
+    library = SmallLibrary(db, home, {})
+    source = library.add_source()
+    curate.set_headers(db, source, {"Authorization": HEADER})
+    monkeypatch.setattr(library, "fetcher", Broken())
+    monkeypatch.setattr(wiring, "library", lambda: library)
+    assert await polling(source) == 1
+    assert said == [HEADER]
+    await asyncio.sleep(2)  # events are written a second later
+    assert rows_with(postgres, [HEADER]) == []
 
 
 async def test_the_search_finds_what_is_there(prefect_server: PrefectServer, postgres: Postgres) -> None:

@@ -14,5 +14,6 @@ KINDS: Mapping[SourceKind, Discover] = {
     SourceKind.JSON: json_api.discover,
     SourceKind.URL: single.discover,
     SourceKind.KEPT: single.discover,
+    SourceKind.EXTERNAL: single.discover,
     SourceKind.DOCUMENTATION: documentation.discover,
 }
