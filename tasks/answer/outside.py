@@ -24,7 +24,7 @@ def or_outside(own: Answer, question: Question, ask: AskOutside, principal_id: U
         return own
     began = perf_counter()
     external = ask(Wanting(
-        question.query, question.wants_recent, found.retrieval_id, principal_id, found.external,
+        question.query, question.own, found.retrieval_id, principal_id, found.external,
         question.wants_recent, fit_to_show))
     if external is None:
         return own

@@ -120,7 +120,8 @@ async def ask(
     method, path = route.split()
     ids = {"document_id": cell.document, "source_id": cell.source, "retrieval_id": cell.retrieval,
            "label": "K1", "judgment_id": cell.judgment, "token_id": uuid4(), "run_id": uuid4(),
-           "credential_id": uuid4(),           "ticket": "x" * 43, "name": "press", "who": "eve", "topic:path": f"marked-{cell.name}-end"}
+           "credential_id": uuid4(), "ticket": "x" * 43, "name": "press", "who": "eve",
+           "topic:path": f"marked-{cell.name}-end"}
     for name, value in ids.items():
         path = path.replace(f"{{{name}}}", str(value))
     bodies = BODIES | {
