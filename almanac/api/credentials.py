@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 
 from almanac.api.context import By, Caller, InContext, owner_only
 from almanac.api.problems import Problem, not_found, sentence
-from almanac.api.words import Body, Name
+from almanac.api.words import Body, Flag, Name, Whole
 from tasks.outside import record, usage
 from tasks.outside.providers import LONGEST_KEY, NewCredential
 from tasks.outside.vault import of_caller
@@ -17,7 +17,7 @@ from tasks.outside.vault import of_caller
 router = APIRouter(prefix="/v1", tags=["outside help"])
 
 Key = Annotated[SecretStr, Field(max_length=LONGEST_KEY, description="it goes in, and is never shown again")]
-Limit = Annotated[int | None, Field(description="null: none")]
+Limit = Annotated[Whole | None, Field(description="null: none")]
 
 
 class Limits(Body):
@@ -37,8 +37,8 @@ class CredentialWanted(Body):
     owner: Literal["global", "personal"] = "global"
     url: Annotated[str, Field(max_length=4096)] | None = Field(None, description="of its API, to …/v1")
     model: Name | None = None
-    priority: int = 50
-    enabled: bool = True
+    priority: Whole = 50
+    enabled: Flag = True
     limits: Limits = Limits()
 
 
@@ -47,8 +47,8 @@ class CredentialChanges(Body):
 
     key: Key | None = None
     model: Name | None = None
-    priority: int | None = None
-    enabled: bool | None = None
+    priority: Whole | None = None
+    enabled: Flag | None = None
     limits: Limits | None = None
 
 

@@ -52,7 +52,7 @@ class Asked(Body):
     content_types: tuple[str, ...] | None = None
     languages: Annotated[tuple[str, ...] | None, Field(description="like en")] = None
     scopes: Annotated[tuple[Name, ...] | None, Field(description="some of the token's, to look in")] = None
-    outside: Annotated[bool, Field(
+    outside: Annotated[Flag, Field(
         description="whether an external AI may be asked; only /v1/ask ever does")] = True
 
 

@@ -17,8 +17,7 @@ PIECE = (Chunk.position, Chunk.headings, Chunk.context, Chunk.text, Chunk.start,
 
 
 def pieces(
-    db: Database, document_id: UUID, number: int | None = None, limit: int = PAGE,
-    after: int = -1,
+    db: Database, document_id: UUID, number: int | None = None, limit: int = PAGE, after: int = -1
 ) -> Json | None:
     """The chunks behind position ``after`` of the version of that number, else the one that answers, else the
     newest: ``{"version", "embedder", "count", "tokens", "chunks": [PIECE], "next": position or None}``.
@@ -37,9 +36,9 @@ def pieces(
             return None
         of = Chunk.version_id == said.id
         sums = func.count(), func.coalesce(func.sum(Chunk.tokens), 0), func.max(Chunk.embedder)
-        count, tokens, embedder = session.execute(select(*sums).where(*of)).one()
+        count, tokens, embedder = session.execute(select(*sums).where(of)).one()
         rows = session.execute(
-            select(*PIECE).where(*of, Chunk.position > after).order_by(Chunk.position).limit(limit + 1)
+            select(*PIECE).where(of, Chunk.position > after).order_by(Chunk.position).limit(limit + 1)
         ).mappings().all()
     shown = [dict(row) for row in rows[:limit]]
     return {"version": said.number, "embedder": embedder, "count": count, "tokens": tokens, "chunks": shown,

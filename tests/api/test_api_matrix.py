@@ -35,9 +35,10 @@ pytestmark = pytest.mark.database
 OPEN, OWNER, LIBRARIAN, USES, SHOWN = (
     "no token", "the owner", "who may see, or change, the library", "who reads the library",
     "whoever has a token: it tells of no row")
-LISTS, LISTS_OWN, READS, READS_OWN, WRITES, OWN, KEEPS, TICKET, SPEAKS = (
+LISTS, LISTS_OWN, READS, READS_OWN, WRITES, DECIDES, OWN, KEEPS, TICKET, SPEAKS = (
     "a list of what is read", "a list of one's own", "whoever reads it",
-    "whoever reads it, and not since it is open to all", "whoever may write it", "one's own",
+    "whoever reads it, and not since it is open to all", "whoever may write it",
+    "those of some that one may write", "one's own",
     "whoever may write there", "its URL is the permission", "an assistant: see test_cli_matrix")
 VERDICTS = {
     "GET /health": OPEN, "GET /docs": OPEN, "GET /openapi.json": OPEN, "MOUNT /docs/assets": OPEN,
@@ -65,6 +66,10 @@ VERDICTS = {
     "GET /v1/today": LISTS, "GET /v1/stories": LISTS, "GET /v1/trends": SHOWN, "GET /v1/freshness": LISTS,
     "GET /v1/documents/{document_id}/freshness": READS,
     "GET /v1/ranking": SHOWN, "PUT /v1/ranking": LIBRARIAN,
+    "GET /v1/sources/names": LISTS, "GET /v1/sources/page": LISTS, "POST /v1/sources/sample": LIBRARIAN,
+    "GET /v1/documents/{document_id}/chunks": READS, "GET /v1/documents/{document_id}/gates": READS,
+    "GET /v1/quality/refusals": SHOWN, "GET /v1/quality/rates": SHOWN,
+    "POST /v1/quality/release": DECIDES, "POST /v1/quality/reject": DECIDES, "GET /v1/runs": LIBRARIAN,
     "GET /v1/tokens": OWNER, "POST /v1/tokens": OWNER, "DELETE /v1/tokens/{token_id}": OWNER,
     "GET /v1/organizations": OWNER, "POST /v1/organizations": OWNER, "PATCH /v1/organizations/{name}": OWNER,
     "DELETE /v1/organizations/{name}": OWNER, "PUT /v1/organizations/{name}/members/{who}": OWNER,
@@ -82,6 +87,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/judgments/replay": {"weights": {}}, "PUT /v1/ranking": {"weights": {"topic": 0.2}},
     "POST /v1/sources": {"url": "https://other.example/feed"},
     "POST /v1/sources/preview": {"url": "https://other.example/feed"},
+    "POST /v1/sources/sample": {"url": "https://other.example/api"},
     "POST /v1/documents": {"url": "https://other.example/page"},
     "PUT /v1/sources/{source_id}/headers": {"headers": {"X-Key": "1"}},
     "PATCH /v1/sources/{source_id}": {"name": "changed"},
@@ -256,6 +262,23 @@ async def test_the_library_is_changed_by_whoever_writes_into_it_and_tokens_are_t
             answer = await ask(api, rooms, route, caller, cell)
             assert (answer.status_code, answer.json()["code"]) == (403, "scope_missing"), route
     assert rooms.household.library.fetcher.asked == rooms.household.runs.started == []
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_of_some_documents_none_is_decided_that_may_not_be_written(
+    rooms: Rooms, api: httpx.AsyncClient, caller: str
+) -> None:
+    before = everything(rooms.household.library.db)
+    wanted = [str(cell.document) for cell in rooms.cells.values()]
+    headers = {"Authorization": f"Bearer {rooms.bearers[caller]}"}
+    for route in of(DECIDES):
+        answer = await api.post(route.split()[1], json={"document_ids": wanted}, headers=headers)
+        assert answer.is_success, route
+        assert answer.json()["decided"] == []
+        assert {each["document_id"] for each in answer.json()["left"]} == set(wanted)
+        assert len({each["why"] for each in answer.json()["left"]}) == 1  # whatever it is
+        assert not marks(answer.text)
+    assert everything(rooms.household.library.db) == before
 
 
 @pytest.mark.parametrize("caller", CALLERS)
