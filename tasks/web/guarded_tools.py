@@ -102,7 +102,7 @@ class GuardedTools:
 
 def reason_of(error: Unsafe) -> str:
     """Without the remedy that the library has, and this browser not: it is for public addresses only."""
-    return error.reason.removesuffix(f"; {REMEDY}")
+    return error.reason.removesuffix(REMEDY)
 
 
 def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -69,7 +69,8 @@ def test_a_retrieval_reads_it_without_a_statement_more(library: Any) -> None:
     library.document(library.source(), ASKED)
     tuning.keep(library.db, Tuning().changed({"topic": 0.3}, {}), "owner", datetime.now(UTC))
     said: list[str] = []
-    event.listen(library.db.engine, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
+    readers = library.db.caller(["library"]).engine
+    event.listen(readers, "before_cursor_execute", lambda *args: said.append(args[2].split()[0]))
     assert library.ask(ASKED, explain=True).weights["topic"] == 0.3
     assert said == ["WITH", "INSERT"]
 

@@ -255,5 +255,6 @@ def test_whatever_is_killed_whenever_everything_ends_in_its_right_state(
             rebuild(patient)
             time.sleep(chance.uniform(0, 4))
         kill(patient, stock, victim)
-    assert come_to_rest(patient, {kind: FEEDS * count for kind, count in KINDS.items()}) == [], killed
+    left = come_to_rest(patient, {kind: FEEDS * count for kind, count in KINDS.items()})
+    assert left == [], (killed, left)
     assert patient.json("index", "verify")["agrees"]

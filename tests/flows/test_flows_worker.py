@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -39,7 +40,8 @@ worker.thread.stop()
 @pytest.fixture
 def worker_process(prefect_server: PrefectServer) -> Iterator["subprocess.Popen[bytes]"]:
     """A worker in a process of its own, that stops in order when its stdin is closed."""
-    environment = os.environ | {"PYTHONPATH": os.path.dirname(__file__)}
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (here, here.parent)))}
     process = subprocess.Popen([sys.executable, "-c", ALONE], env=environment, stdin=subprocess.PIPE)
     yield process
     process.kill()

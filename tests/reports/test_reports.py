@@ -94,8 +94,8 @@ def test_sources_come_by_name_with_their_last_poll_and_their_documents(rows: Row
     assert (found["id"], found["url"], found["include"], found["health"]) == (
         str(source.id), source.url, ["*/news/*"], "well"
     )
-    assert found.keys() == {*reports.SOURCE, "last_poll", "documents", "unfinished", "crawl_delay",
-                            "flags"}
+    assert found.keys() == {*reports.SOURCE, "last_poll", "documents", "unfinished", "flapping",
+                            "crawl_delay", "flags"}
 
 
 def test_unfinished_is_what_is_on_its_way(rows: Rows) -> None:

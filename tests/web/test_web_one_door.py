@@ -27,7 +27,7 @@ SPEAKERS: Mapping[str, Reasons] = {
         ("tasks.keep.docling_serve", "tasks.outside"), "a server that the owner names")},
     "obstore": {"tasks.keep.store": "a bucket that the owner names"},
     "http": {"almanac.stack.probe": "are our own parts up?"},
-    "psycopg": {"almanac.stack": "our own PostgreSQL"},
+    "psycopg": {"almanac.stack": "our own PostgreSQL", "models.wall": "whether callers' role may sign in"},
     **dict.fromkeys((
         "requests", "urllib3", "aiohttp", "websockets", "urllib.request", "ftplib", "smtplib", "poplib",
         "imaplib", "nntplib", "telnetlib", "xmlrpc", "socketserver", "asyncore", "pycurl"), NOBODY),
@@ -46,7 +46,8 @@ CALLS: Mapping[str, Reasons] = {
         "find_feed_urls"), NOBODY),
     "Door": {"almanac.wiring": "the one door of a process"},
     "GuardedBackend": {"tasks.web": "the door and the browser"},
-    "AsyncConnectionPool": {"tasks.web.client": "the door"},
+    "AsyncConnectionPool": {"tasks.web.client": "the door",
+                            "tasks.web.transport": "external AIs, by the door's policy"},
 }
 
 # Every place that asks the door for something.
@@ -56,6 +57,8 @@ FETCHING: Reasons = {
     "tasks.discover.kinds.feed": "a feed",
     "tasks.discover.kinds.sitemap": "a sitemap, and the files that it names",
     "tasks.discover.kinds.json_api": "a JSON API, page by page",
+    "tasks.discover.preview": "a sample of a JSON API, for whoever maps it",
+    "tasks.discover.kinds.listing": "a page that lists others",
     "tasks.discover.kinds.documentation": "the shelf, which reads its own files",
     "tasks.discover.documentation": "the shelf, which hands everything else on to the door",
     "tasks.keep.addresses": "what is at an address that somebody hands in",
