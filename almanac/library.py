@@ -181,6 +181,7 @@ class Process:
             with one.refilling() as index:
                 follow.fill(one.db, one.embedder, index)
         follow.repair(one.db, one.embedder, one.index)
+        one.let_go()  # a kill may have come between a rebuild's end and this
 
     def _let_runs_begin(self) -> None:
         self._whole.set()
