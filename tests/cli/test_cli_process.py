@@ -115,6 +115,8 @@ def test_json_is_utf8_in_any_locale() -> None:
 
 def test_an_interrupt_ends_quietly(tmp_path: Path, runs_here: Callable[..., None]) -> None:
     (tmp_path / "token").write_text("token")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # children inherit it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with socket.create_server(("127.0.0.1", 0)) as silent:
         runs_here(tmp_path, silent.getsockname()[1])
         process = subprocess.Popen(

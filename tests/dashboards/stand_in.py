@@ -107,7 +107,7 @@ def source(name: str = "Tower news", **changes: Any) -> Json:
         "failures": 0, "health": "2 new, of 30 offered", "last_poll": poll(),
         "documents": {"indexed": 28, "needs_browser": 2}, "unfinished": 0, "map": {}, "zone": "UTC",
         "tags": [], "headers": [], "last_good_at": at, "moved_to": None,
-        "fragment_routes": False, "crawl_delay": None, "flags": [], "held": None,
+        "fragment_routes": False, "crawl_delay": None, "flags": [], "flapping": 0, "held": None,
         "looks": [{"at": at, "outcome": "new", "reason": "2 new", "new": 2}],
         "days": [{"day": "2026-03-14", "new": 2}],
     } | changes

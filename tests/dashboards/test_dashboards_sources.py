@@ -12,7 +12,7 @@ from dashboards.source_words import health, trouble
 from tasks import reports
 
 ADDED = {  # of the list; ``held`` is the API's
-    "last_poll", "documents", "unfinished", "crawl_delay", "flags", "held", "looks", "days"}
+    "last_poll", "documents", "unfinished", "crawl_delay", "flags", "flapping", "held", "looks", "days"}
 
 
 def named(name: str) -> dict[str, Any]:
