@@ -17,7 +17,7 @@ FILE = Path(__file__).parents[1] / "dashboards" / "recorded.json"
 LONG, MOST = {"sources", "documents", "refusals", "runs"}, 8
 SETTINGS = ("ALMANAC_API_PORT", "ALMANAC_ALLOWED_NETWORKS", "ALMANAC_DATABASE_URL", "ALMANAC_HOSTS", "ALMANAC_LLM_URL")
 FREE = re.compile(  # objects whose keys are data, by the path that leads to them
-    r"(documents|chunks|settings|parts|limits|map|counts|headers)$")
+    r"(documents|chunks|settings|parts|limits|map|counts|headers|tools)$")
 
 
 def record(stocked: Stocked) -> dict[str, Json]:

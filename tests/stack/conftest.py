@@ -20,6 +20,7 @@ PROGRAMS = {
     "steady": "open(ready, 'w').close(); time.sleep(60)",
     "crashing": "print('nothing works today'); sys.exit(3)",
     "hopeless": "print('no such index'); sys.exit(78)",
+    "hopeless later": "time.sleep(0.5); print('no such index'); sys.exit(78)",
     "crashing once": "first = not os.path.exists(ready); open(ready, 'w').close(); first or time.sleep(60)",
     "stubborn": "signal.signal(signal.SIGTERM, signal.SIG_IGN); open(ready, 'w').close(); time.sleep(60)",
     "parent": "child = os.fork(); child and open(ready, 'w').write(str(child)); time.sleep(60)",

@@ -82,7 +82,7 @@ async def test_a_required_part_that_says_it_cannot_go_on_is_started_once(
 async def test_a_part_that_ran_before_is_started_again_even_if_it_says_that_it_cannot_go_on(
     supervisor: Watched, part: MakePart
 ) -> None:
-    hopeless = part("one", "hopeless", ready=lambda: True)
+    hopeless = part("one", "hopeless later", ready=lambda: True)
     await supervisor.start(hopeless)
     await until(lambda: supervisor.part("one").restarts >= 4)
     assert not supervisor.broken.done()
